@@ -12,9 +12,8 @@ import polars as pl
 from endoxa.evaluations import believed
 from endoxa.evaluations.evaluation import Evaluation, File
 from endoxa.evaluations.ratings import Analysis, analyse
-from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS
 from endoxa.evaluations.settings import Settings
-from endoxa.notes import marked, note, text
+from endoxa.notes import note, text, warning
 from endoxa.policies import Policy
 from endoxa.tables import Belief, Comparison, Draws, Opinions, Run, Scores
 
@@ -140,15 +139,17 @@ def sample_evaluation(
         "compared": sample_comparison(scores, baseline) if len(systems) > 1 else None,
         "tables": {"curves": sample_curves(systems)},
         "warnings": (
-            "bm25-rm3 has no list for 2 of 50 judged topics; they count as empty lists (missing=empty).",
-            "58.8 % of the items returned are unjudged and count as not relevant (unjudged=nonrelevant).",
+            warning("scores.missing", topics="Judged topics", missing="empty", systems={"bm25-rm3": 2}),
+            text(
+                "58.8 % of the items returned are unjudged and count as not relevant (unjudged=nonrelevant).", "warning"
+            ),
         ),
         "provenance": {
             "Endoxa": "0.1.0",
             "command": "endoxa report qrels.robust04.txt runs/*.run -m AP nDCG@10 P@10 --to report.html",
             "seed": "0",
         },
-        "notes": ("Queries are taken as a sample of those that could be asked.",),
+        "notes": (text("Queries are taken as a sample of those that could be asked."),),
         "files": tuple(
             File(f"runs/{system}.run", 3_412_889 + place, f"{place:02x}" * 32, "run")
             for place, system in enumerate(systems)
@@ -205,7 +206,7 @@ def sample_in_doubt(
         model=model,
         notes=(text("votes: made for a test"), text("one query is answered by one system only", "warning")),
     )
-    content: dict[str, Any] = doubtful_tables(scores, belief) | {"notes": marked(belief.lines())}
+    content: dict[str, Any] = doubtful_tables(scores, belief) | {"notes": tuple(belief.lines())}
     if model == "consensus":
         unique = {system: 0.1 + 0.8 * place / len(systems) for place, system in enumerate(systems)}
         content["summary"] = content["summary"].with_columns(
@@ -214,8 +215,8 @@ def sample_in_doubt(
         )
         depths = {"depth": [10, 100], "tau": [0.62, 1.0], "leader": [systems[-1], systems[0]]}
         content["tables"] = {"depths": pl.DataFrame(depths)}
-        content["warnings"] = ("beware of <clones>",)
-        content["notes"] = (*content["notes"], LIMITS_OF_CONSENSUS)
+        content["warnings"] = (text("beware of <clones>", "warning"),)
+        content["notes"] = (*content["notes"], note("consensus.limits"))
     kind = "consensus" if model == "consensus" else "belief"
     return Evaluation(kind, scores, belief=belief, virtual=virtual, title="Without judgments", **(content | more))
 

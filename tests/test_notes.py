@@ -24,6 +24,14 @@ def test_the_part_that_a_note_is_about_begins_its_sentence() -> None:
     part = LONELY.of("votes").of("labels")
     assert (part.part, LONELY.part) == ("labels", "")
     assert str(part) == f"labels: votes: {SENTENCE}"
+    assert str(part.whole) == f"votes: {SENTENCE}"
+
+
+def test_an_unknown_number_is_null_in_a_file_and_its_sentence_stays() -> None:
+    unknown = warning("sample.against_consensus", tau=float("nan"))
+    stored = json.loads(json.dumps(plain([unknown]), allow_nan=False))
+    assert stored[0]["facts"] == {"tau": None}
+    assert of_plain(stored) == (text(str(unknown), "warning"),)
 
 
 def test_a_code_without_a_sentence_is_refused() -> None:

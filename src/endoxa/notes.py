@@ -8,6 +8,7 @@ beside the sentence. Decisions read the code and the facts, never the sentence.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -41,13 +42,18 @@ class Note(NamedTuple):
         return str(self.facts.get("of", [""])[0])
 
     @property
+    def whole(self) -> Note:
+        """The same without that part."""
+        return self._replace(facts={**self.facts, "of": self.facts.get("of", [])[1:]})
+
+    @property
     def marked(self) -> str:
         """The sentence as a terminal shows it."""
         return f"! {self}" if self.kind == "warning" else str(self)
 
     def plain(self) -> dict[str, Any]:
         """What JSON and files hold."""
-        return {"kind": self.kind, "code": self.code, "facts": dict(self.facts), "text": str(self)}
+        return {"kind": self.kind, "code": self.code, "facts": _plain(self.facts, finite=True), "text": str(self)}
 
 
 def warning(code: str, /, **facts: Any) -> Note:
@@ -109,10 +115,12 @@ def marked(notes: Iterable[Note]) -> tuple[str, ...]:
     return tuple(one.marked for one in notes)
 
 
-def _plain(value: Any) -> Any:
-    """The value as JSON holds it: numbers of NumPy as numbers of Python, tuples as lists."""
+def _plain(value: Any, *, finite: bool = False) -> Any:
+    """The value as JSON holds it: numbers of NumPy as numbers of Python, tuples as lists; `finite`: NaN as None."""
     if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _plain(one, finite=finite) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(one, finite=finite) for one in value]
+    if finite and isinstance(value, float) and not math.isfinite(value):
+        return None
     return value.item() if hasattr(value, "item") else value

@@ -9,6 +9,7 @@ import pytest
 from endoxa.evaluations.answered import evaluate
 from endoxa.evaluations.settings import Settings
 from endoxa.measures.displacement import average_answers, compare_answers
+from endoxa.notes import texts
 from endoxa.statistics.crossed import crossed_bootstrap
 from endoxa.tables import Answers, Run
 
@@ -69,9 +70,9 @@ def test_intervals_resample_subjects_and_queries_together() -> None:
 
 
 def test_notes_say_how() -> None:
-    notes = " ".join(evaluate(RUN, ANSWERS, Settings(confidence=0.9)).notes)
+    notes = " ".join(texts(evaluate(RUN, ANSWERS, Settings(confidence=0.9)).notes))
     assert "2 subjects, 6 queries" in notes
     assert "all items that were returned or named" in notes
     assert "interval: 90 % over subjects and queries, resampled together" in notes
     alone = Answers.of(ANSWERS.frame.filter(pl.col("source") == "ann"))
-    assert "one subject says nothing about other people" in " ".join(evaluate(RUN, alone, Settings()).notes)
+    assert "one subject says nothing about other people" in " ".join(texts(evaluate(RUN, alone, Settings()).notes))

@@ -15,7 +15,9 @@ from endoxa.errors import TextError
 from endoxa.evaluations import believed
 from endoxa.evaluations.settings import Settings
 from endoxa.measures.grammar import parse_all
+from endoxa.notes import texts
 from endoxa.tables import Belief, Opinions, Run
+from endoxa.wording.phrases import few_of
 
 
 def field(seed: int = 0, systems: int = 4, queries: int = 12) -> tuple[Run, dict[tuple[str, str], float]]:
@@ -60,7 +62,7 @@ def test_an_evaluation_under_a_belief() -> None:
         believed.evaluate(RUN, belief, MEASURES, settings.changed(confidence=share)).summary for share in (0.5, 0.99)
     )
     assert (narrow["hi"] - narrow["lo"] < wide["hi"] - wide["lo"]).all()
-    told = " ".join(made.notes)
+    told = " ".join(texts(made.notes))
     assert "12 queries, 50 possible worlds; intervals: the middle 90%, with all doubts" in told
     assert "what would help most" in told
 
@@ -87,14 +89,14 @@ def test_one_system_has_no_pairs_and_certainty_no_worlds() -> None:
     sure = Belief.of(pl.DataFrame(rows, schema=["query", "item", "p"], orient="row"))
     made = believed.evaluate(RUN, sure, MEASURES, Settings(worlds=20))
     assert made.scores.draws is None
-    assert made.notes[0] == "12 queries"
+    assert texts(made.notes)[0] == "12 queries"
 
 
 def test_warnings_of_any_belief() -> None:
     few = Run(RUN.frame.filter(pl.col("query") < "q03"))
     rows = [(f"q{n:02}", "d00", 0.5) for n in range(3)]
     thin = Belief.of(pl.DataFrame(rows, schema=["query", "item", "p"], orient="row"))
-    warnings = " ".join(believed.evaluate(few, thin, MEASURES, Settings(worlds=50)).warnings)
+    warnings = " ".join(texts(believed.evaluate(few, thin, MEASURES, Settings(worlds=50)).warnings))
     assert "AP is undefined with probability 0.5 on average" in warnings
     assert "With only 3 queries, the intervals over queries are too narrow." in warnings
     assert "less than a tenth of the items of s0, s1, s2 and s3" in warnings
@@ -104,7 +106,7 @@ def test_topics_of_the_belief_that_a_run_lacks() -> None:
     rows = [(f"q{n:02}", "d00", 0.5) for n in range(12)]
     belief = Belief.of(pl.DataFrame(rows, schema=["query", "item", "p"], orient="row"))
     short = Run(RUN.frame.filter((pl.col("system") != "s1") | (pl.col("query") > "q03")))
-    found = believed.evaluate(short, belief, MEASURES, Settings(worlds=50)).warnings
+    found = texts(believed.evaluate(short, belief, MEASURES, Settings(worlds=50)).warnings)
     assert "Topics of the belief that a run lacks (they count as empty lists): s1 4." in found
 
 
@@ -112,7 +114,7 @@ def test_systems_vote_beside_people() -> None:
     people = people_of(TRUTH)
     made = believed.with_systems(RUN, people, MEASURES, Settings(worlds=20, depth=10, people=5))
     assert made.summary["without_own_vote"].null_count() == 0
-    assert "4 systems vote beside 3 people" in made.warnings[0]
+    assert "4 systems vote beside 3 people" in texts(made.warnings)[0]
     assert made.belief.model.startswith("dawid-skene")
     shares = believed.with_systems(RUN, people, MEASURES, Settings(worlds=20, depth=10, model="votes"))
     assert "without_own_vote" not in shares.summary.columns
@@ -147,8 +149,8 @@ def test_labels_beside_a_consensus() -> None:
     assert made.tables["estimates"].equals(estimates.frame)
     assert made.tables["estimated_pairs"].equals(estimates.pairs)
     assert (estimates.frame["outside"] == 0).all()  # the labels say from which pairs they were drawn
-    assert made.notes[-len(plain.notes) :] == plain.notes
-    assert all(note.startswith("labels: ") for note in made.notes[: -len(plain.notes)])
+    assert texts(made.notes)[-len(texts(plain.notes)) :] == texts(plain.notes)
+    assert all(note.startswith("labels: ") for note in texts(made.notes)[: -len(texts(plain.notes))])
 
 
 @pytest.mark.parametrize(
@@ -160,14 +162,14 @@ def test_why_there_is_no_estimate(measures, count, words) -> None:
     plain = believed.evaluate(RUN, pinned(before, labels), parse_all(measures), settings)
     made = believed.with_labels(plain, RUN, before, labels)
     assert "estimates" not in made.tables
-    assert any(note.startswith(f"labels: {words}") for note in made.notes)
+    assert any(note.startswith(f"labels: {words}") for note in texts(made.notes))
 
 
 def test_lists_of_names() -> None:
-    assert believed.listed(["a"]) == "a"
-    assert believed.listed(list("abc")) == "a, b and c"
-    assert believed.listed(list("abcde")) == "a, b, c, d and one other"
-    assert believed.listed(list("abcdef")) == "a, b, c, d and 2 others"
+    assert few_of(["a"]) == "a"
+    assert few_of(list("abc")) == "a, b and c"
+    assert few_of(list("abcde")) == "a, b, c, d and one other"
+    assert few_of(list("abcdef")) == "a, b, c, d and 2 others"
 
 
 def test_the_mean_of_skewed_worlds_lies_in_its_interval_and_a_note_says_why() -> None:
@@ -178,6 +180,6 @@ def test_the_mean_of_skewed_worlds_lies_in_its_interval_and_a_note_says_why() ->
     row = found.summary.row(0, named=True)
     assert row["value"] == pytest.approx(0.995)
     assert row["lo"] == row["value"] < row["hi"] == 1
-    assert any(note.startswith("a mean at an end of its interval: ") for note in found.notes)
+    assert any(note.startswith("a mean at an end of its interval: ") for note in texts(found.notes))
     even = Belief.of(pl.DataFrame({"query": "q", "item": ["a", "b"], "p": [0.5, 1.0]}))
-    assert "at an end" not in str(believed.evaluate(run, even, parse_all(["AP"]), Settings()).notes)
+    assert "at an end" not in str(texts(believed.evaluate(run, even, parse_all(["AP"]), Settings()).notes))

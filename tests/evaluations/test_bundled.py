@@ -12,10 +12,11 @@ import pytest
 
 from endoxa.errors import JoinError, TableError, TextError
 from endoxa.evaluations import bundled
-from endoxa.evaluations.bundled import coverage_sentences, rated
+from endoxa.evaluations.bundled import coverage_notes, rated
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import Settings
 from endoxa.measures.grammar import parse_all
+from endoxa.notes import texts
 from endoxa.studies import sampling
 from endoxa.tables import Answers, Bundle, Labels, Opinions, Run, Taxonomy
 
@@ -46,7 +47,7 @@ def scored(bundle: Bundle, run: Run, *measures: str, calibrated: bool = True, **
 
 
 def remarks(evaluation: Evaluation) -> tuple[str, ...]:
-    return (*evaluation.notes, *evaluation.warnings)
+    return (*texts(evaluation.notes), *texts(evaluation.warnings))
 
 
 def value(made: Evaluation, measure: str, column: str = "value", system: str = "new") -> float:
@@ -239,7 +240,7 @@ def test_ratings_are_calibrated_before_the_threshold_unless_told_otherwise() -> 
     assert value(scored(bundle, run, "P@3", calibrated=False), "P@3") == pytest.approx(2 / 3)
     kept, notes = rated(bundle)
     assert kept["grade"].to_list() == [3.0, 1.0, 4.0]
-    assert "ratings of 1 raters are calibrated (a·x + b); 1 raters have no calibration" in notes[-1]
+    assert "ratings of 1 raters are calibrated (a·x + b); 1 raters have no calibration" in str(notes[-1])
 
 
 def test_calibration_by_fractions_does_not_lift_what_stands_at_the_threshold() -> None:
@@ -274,7 +275,7 @@ def test_coverage_by_hand() -> None:
     assert row["first_10"] == pytest.approx(4 / 12)  # 3 of 10, and 1 of 2
     assert row["first_100"] == row["whole"] == pytest.approx(5 / 14)
     assert (row["judged"], row["of"], row["effective"]) == (2.5, 12, None)
-    assert coverage_sentences(made.tables["coverage"]) == [
+    assert [str(note) for note in coverage_notes(made.tables["coverage"])] == [
         "new: 2.5 of the first 12 results per query were judged at collection time (33% of the first 10), on 67% of "
         "the queries"
     ]
@@ -285,7 +286,7 @@ def test_coverage_by_hand() -> None:
 def test_well_judged_lists_bring_no_warning() -> None:
     bundle = bundle_of(list("abcdx"), ["q1", "q2"], opinions=opinions_of(PAIRS))
     made = scored(bundle, run_of("new", q1="a b", q2="a d"), "P@2")
-    assert not made.warnings
+    assert not texts(made.warnings)
 
 
 # ---- labels, categories, answers ----------------------------------------------------------------------
@@ -378,4 +379,4 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
     run = run_of("new", q1="b a x", q2="x a d")
     first, again = scored(bundle, run), scored(bundle, run)
     assert first.summary.equals(again.summary)
-    assert first.notes[-1] == "bundle small: search; licence: CC0"
+    assert texts(first.notes)[-1] == "bundle small: search; licence: CC0"

@@ -18,6 +18,7 @@ from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import Settings
 from endoxa.measures.grammar import parse_all
 from endoxa.measures.uncertain import expectations
+from endoxa.notes import texts
 from endoxa.tables import Opinions, Run
 
 
@@ -94,11 +95,11 @@ def test_warnings() -> None:
     lists = some_run({"a": 0.5, "b": 0.5, "noise": 80.0})
     clone = lists.frame.filter(pl.col("system") == "a").with_columns(pl.lit("twin").alias("system"))
     run = Run(pl.concat([lists.frame, clone]))
-    told = " | ".join(by_consensus(run, ["P@10"], worlds=20, weights="equal", depth=5).warnings)
+    told = " | ".join(texts(by_consensus(run, ["P@10"], worlds=20, weights="equal", depth=5).warnings))
     assert "nearly the same lists: a and twin" in told
     assert "No other system returned half or more of what noise (" in told
-    assert "nearly the same" not in " ".join(by_consensus(run, ["P@10"], worlds=20, depth=5).warnings)
-    few = " ".join(by_consensus(lists, ["P@10"], worlds=20).warnings)
+    assert "nearly the same" not in " ".join(texts(by_consensus(run, ["P@10"], worlds=20, depth=5).warnings))
+    few = " ".join(texts(by_consensus(lists, ["P@10"], worlds=20).warnings))
     assert "3 systems are few voters" in few
 
 
@@ -159,7 +160,7 @@ def test_the_library_and_the_evaluation_compare_alike(made) -> None:
         for column in ("difference", "lo", "hi", "p_better", "p_tie", "sd"):
             ours, theirs = compared.frame[column].to_numpy(), made.comparison.frame[column].to_numpy()
             assert ours == pytest.approx(theirs, abs=1e-12, nan_ok=True)
-    assert str(made.comparison.notes[-1]) == "The doubt about the truth of P@10 is exact."
+    assert str(texts(made.comparison.notes)[-1]) == "The doubt about the truth of P@10 is exact."
 
 
 def test_one_draw_for_summary_and_pairs(made) -> None:
@@ -209,9 +210,9 @@ def test_an_unknown_baseline_is_refused() -> None:
 def test_queries_that_a_run_lacks_are_counted(missing, fate) -> None:
     frame = some_run(FIELD).frame
     lacking = Run(frame.filter((pl.col("system") != "good") | pl.col("query").is_in(["q0", "q1"])))
-    found = by_consensus(lacking, ["P@10"], worlds=20, missing=missing).warnings
+    found = texts(by_consensus(lacking, ["P@10"], worlds=20, missing=missing).warnings)
     assert f"Queries of other runs that a run lacks ({fate}): good 6." in found
-    assert not any("lacks" in text for text in by_consensus(some_run(FIELD), ["P@10"], worlds=20).warnings)
+    assert not any("lacks" in text for text in texts(by_consensus(some_run(FIELD), ["P@10"], worlds=20).warnings))
 
 
 def test_a_run_of_other_queries_is_refused() -> None:

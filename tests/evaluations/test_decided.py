@@ -20,6 +20,7 @@ from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.sentences import measured
 from endoxa.evaluations.settings import Settings
 from endoxa.measures.grammar import parse_all
+from endoxa.notes import texts
 from endoxa.reports import terminal
 from endoxa.tables import DRAW, Opinions, Run
 
@@ -168,11 +169,11 @@ def test_the_sentences_say_what_decided(made: Evaluation) -> None:
 
 def test_estimates_need_enough_labels(made: Evaluation) -> None:
     assert "estimates" not in made.tables
-    assert any("no design-based interval: the labels say as much as" in note for note in made.notes)
+    assert any("no design-based interval: the labels say as much as" in note for note in texts(made.notes))
     bare = Opinions.of(MANY.frame.select("query", "item", "grade"))
     without = endoxa.evaluate(RUN, None, ["AP"], labels=bare)
     assert "estimates" not in without.tables
-    assert any("some labels have no propensity" in note for note in without.notes)
+    assert any("some labels have no propensity" in note for note in texts(without.notes))
 
 
 def test_estimates_of_many_labels_are_near_the_truth() -> None:
@@ -208,7 +209,7 @@ def test_estimates_do_not_hang_on_the_order_of_the_rounds() -> None:
     both = [endoxa.evaluate(RUN, None, ["AP", "P@10"], labels=labels) for labels in ([one, two], [two, one])]
     assert_frame_equal(both[0].tables["estimates"], both[1].tables["estimates"], rel_tol=1e-9)
     assert_frame_equal(both[0].summary, both[1].summary, rel_tol=1e-9)
-    assert both[0].notes == both[1].notes
+    assert texts(both[0].notes) == texts(both[1].notes)
 
 
 def test_a_pair_that_only_the_second_judge_decided_is_estimated_too() -> None:
@@ -228,7 +229,7 @@ def test_judges_who_disagree_are_told() -> None:
     other = FEW.frame.with_columns(pl.lit("bob").alias("source"), (1 - pl.col("grade")).alias("grade"))[:7]
     found = endoxa.evaluate(RUN, None, ["AP"], labels=Opinions.of(pl.concat([FEW.frame, other])))
     assert found.tables["labels"]["disputed"][0] == 7
-    assert any("pairs on which judges disagree (7)" in note for note in found.notes)
+    assert any("pairs on which judges disagree (7)" in note for note in texts(found.notes))
     assert found.belief is not None
     torn = found.belief.frame.join(other.select("query", "item"), on=["query", "item"], how="semi")
     assert torn["p"].to_list() == [0.5] * 7
@@ -238,14 +239,14 @@ def test_judges_who_disagree_are_told() -> None:
 def test_labels_of_one_class_are_told(grade: float, words: str) -> None:
     same = Opinions.of(FEW.frame.with_columns(pl.lit(grade).alias("grade")))
     found = endoxa.evaluate(RUN, None, ["AP"], labels=same)
-    assert any(f"All 60 labels {words}" in text for text in found.warnings)
+    assert any(f"All 60 labels {words}" in text for text in texts(found.warnings))
     assert np.isfinite(found.summary["value"].to_numpy()).all()
 
 
 def test_labels_that_contradict_the_consensus_are_told() -> None:
     turned = Opinions.of(MANY.frame.with_columns((1 - pl.col("grade")).alias("grade")))
     found = endoxa.evaluate(RUN, None, ["AP"], labels=turned)
-    assert any("contradict the consensus" in text for text in found.warnings)
+    assert any("contradict the consensus" in text for text in texts(found.warnings))
 
 
 def test_few_groups_and_labels_outside_are_told() -> None:
@@ -253,9 +254,9 @@ def test_few_groups_and_labels_outside_are_told() -> None:
     found = endoxa.evaluate(two, None, ["AP"], labels=FEW)
     outside = FEW.frame.join(two.frame.filter(pl.col("rank") <= 20), on=["query", "item"], how="anti").height
     assert outside > 0
-    assert any(f"{outside} labels are left out" in text for text in found.warnings)
-    assert any("count once, there are 2" in text for text in found.warnings)
-    assert not any("count once" in text for text in endoxa.evaluate(RUN, None, ["AP"], labels=FEW).warnings)
+    assert any(f"{outside} labels are left out" in text for text in texts(found.warnings))
+    assert any("count once, there are 2" in text for text in texts(found.warnings))
+    assert not any("count once" in text for text in texts(endoxa.evaluate(RUN, None, ["AP"], labels=FEW).warnings))
 
 
 def test_runs_of_different_topics() -> None:
@@ -268,7 +269,7 @@ def test_runs_of_different_topics() -> None:
         assert own["value"].to_list()[:5] == [0.0] * 5, name
         assert own["value"].min() == 0
         assert (own["value"][5:] > 0).all()
-    assert any("s1 returned nothing for some topics" in text for text in found.warnings)
+    assert any("s1 returned nothing for some topics" in text for text in texts(found.warnings))
     assert dict(found.scores.coverage.select("system", "missing").iter_rows())["s1"] == 5
 
 
@@ -345,13 +346,15 @@ def test_values_that_are_ratios_of_expectations_have_a_name_of_their_own() -> No
     """AP under the learned belief is an expectation, and modelled AP the ratio that the labels teach."""
     found = endoxa.evaluate(RUN, None, ["AP", "nDCG@10", "P@10"], labels=MANY)
     assert " on modelled AP with " in found.sentences[0]
-    assert any(note.startswith("modelled AP, nDCG@10: ") and "ratio of expectations" in note for note in found.notes)
+    assert any(
+        note.startswith("modelled AP, nDCG@10: ") and "ratio of expectations" in note for note in texts(found.notes)
+    )
     shown = "\n".join(str(part) for part in terminal.parts(found, width=200) if isinstance(part, str))
     assert "modelled AP by what labels teach" in shown
     assert "modelled AP" in notebook.html(found) and "modelled P@10" not in notebook.html(found)
     scores = endoxa.measure(RUN, None, ["AP"], labels=MANY)
     assert "highest mean modelled AP," in measured(scores)
     only = endoxa.evaluate(RUN, None, ["P@10"], labels=MANY)
-    assert "modelled P@10" not in only.sentences[0] and "ratio of expectations" not in str(only.notes)
+    assert "modelled P@10" not in only.sentences[0] and "ratio of expectations" not in str(texts(only.notes))
     belief = endoxa.believe(RUN, "learned", labels=MANY)
     assert "modelled" not in endoxa.evaluate(RUN, belief, ["AP"], worlds=20).sentences[0]

@@ -14,6 +14,7 @@ from evaluation_samples import HOSTILE, LONG, read, sample_evaluation, sample_in
 import endoxa
 from endoxa import formatting
 from endoxa.evaluations import notebook
+from endoxa.notes import text
 from endoxa.tables import Run
 from endoxa.verbs.evaluate import evaluate
 
@@ -31,10 +32,10 @@ def test_the_answer_and_the_summary_best_first() -> None:
     first = order.row(0, named=True)
     assert table[1][1] == f"{first['value']:.4f}  [{first['lo']:.4f}, {first['hi']:.4f}]"
     assert table[1][4] == "50000"
-    assert all(warning in text for warning in evaluation.warnings)
+    assert all(str(warning) in text for warning in evaluation.warnings)
     assert is_answer(first_sentence("<body>" + evaluation._repr_html_()))
     folded = evaluation._repr_html_().split("<details>")[1]
-    assert evaluation.notes[0] in folded
+    assert str(evaluation.notes[0]) in folded
 
 
 def test_in_doubt_there_is_p_best() -> None:
@@ -48,7 +49,9 @@ def test_names_are_text_and_there_is_no_script() -> None:
     html = sample_evaluation(systems=[HOSTILE, LONG, "c"])._repr_html_()
     assert "<script" not in html
     assert "alert(" in html
-    odd = replace(sample_evaluation(2), title="<b>T", warnings=("<i>w",), notes=("<u>n",))._repr_html_()
+    odd = replace(
+        sample_evaluation(2), title="<b>T", warnings=(text("<i>w", "warning"),), notes=(text("<u>n"),)
+    )._repr_html_()
     assert not any(tag in odd for tag in ("<b>T", "<i>w", "<u>n"))
     assert read(odd).errors == []
 

@@ -10,6 +10,7 @@ from evaluation_samples import SCRIPT, sample_ratings
 
 from endoxa.evaluations.rating_sentences import answer, cautions
 from endoxa.evaluations.ratings import FIGURES, Analysis, evaluation_of, figures_of
+from endoxa.notes import texts
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,7 @@ def test_an_evaluation_of_ratings(found: Analysis) -> None:
     assert evaluation.kind == "ratings"
     assert evaluation.title == "3 systems against 5 raters"
     assert evaluation.sentences == (answer(found),)
-    assert evaluation.warnings == found.warnings
+    assert texts(evaluation.warnings) == found.warnings
     assert found.first is not None
     first = evaluation.summary.filter(pl.col("measure") == "r, isotonic")
     assert first["value"].to_list() == found.first.frame["held_out"].to_list()

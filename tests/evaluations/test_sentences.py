@@ -39,7 +39,7 @@ from endoxa.evaluations.sentences import (
     verdict,
     warnings_of,
 )
-from endoxa.notes import note
+from endoxa.notes import note, texts
 from endoxa.tables import Belief, Comparison, Opinions, Run
 from endoxa.verbs.believe import believe
 from endoxa.verbs.evaluate import evaluate
@@ -374,7 +374,7 @@ def test_the_virtual_system_has_no_part_in_the_advice() -> None:
 
 
 def warned(run: Any, qrels: Any, measures: tuple[str, ...] = ("AP",), **policy: Any) -> str:
-    return "\n".join(warnings_of(measure(run, qrels, list(measures), **policy)))
+    return "\n".join(texts(warnings_of(measure(run, qrels, list(measures), **policy))))
 
 
 def test_a_clean_run_has_no_warnings() -> None:
@@ -398,7 +398,7 @@ def test_sampled_measures_are_named_with_their_lists() -> None:
     run = {"q": {f"d{n}": 1.0 for n in range(30)}, "r": {"d0": 2.0, "d1": 1.0}}
     qrels = {"q": {f"d{n}": n % 3 for n in range(25)}, "r": {"d0": 1}}
     wanted = ["AP", "infAP", "IPrec@0", "RR", "IPrec@0.5"]
-    (line,) = sampled(measure(run, qrels, wanted, ties="average", shuffles=70))
+    (line,) = texts(sampled(measure(run, qrels, wanted, ties="average", shuffles=70)))
     assert line.startswith("infAP, IPrec@0 and IPrec@0.5: sampled on 1 of 2 lists")
     assert "With 70 random orders" in line
     assert sampled(measure(run, qrels, ["AP", "RR", "nDCG@10"], ties="average")) == []

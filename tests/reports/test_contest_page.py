@@ -9,9 +9,9 @@ import pytest
 from evaluation_samples import sample_in_doubt
 
 from endoxa.evaluations.contest import Course, Verdicts, verdicts
-from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS
 from endoxa.reports.pages.contest import Contest, answer, doubt, page, turn
 from endoxa.tables import Costs
+from endoxa.wording.evaluating import LIMITS_OF_CONSENSUS
 
 
 @pytest.fixture(scope="module")

@@ -13,12 +13,13 @@ import pytest
 from evaluation_samples import EVERYTHING, HOSTILE, LONG, read, sample_in_doubt, system_names
 
 import endoxa
-from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS, advice, answer
+from endoxa.evaluations.sentences import advice, answer
 from endoxa.evaluations.standings import chances
 from endoxa.formatting import chance
 from endoxa.notes import texts
 from endoxa.reports.pages.evaluation import page
 from endoxa.tables import Run
+from endoxa.wording.evaluating import LIMITS_OF_CONSENSUS
 
 SIX = sample_in_doubt(system_names(6))
 SAMPLES = {

@@ -13,7 +13,7 @@ from evaluation_samples import HOSTILE, LONG, read, sample_evaluation, sample_sc
 
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.measures.explain import definition_line
-from endoxa.notes import texts
+from endoxa.notes import text, texts
 from endoxa.reports.pages.evaluation import page
 from endoxa.tables import Costs
 
@@ -84,7 +84,11 @@ def test_hostile_names_are_escaped(pages: dict[str, str]) -> None:
     assert LONG + "1" in html  # in full at least once
     assert "".join(read(html).text).count(HOSTILE) >= 2
     evaluation = replace(
-        sample_evaluation(2), title="<b>T</b>", warnings=("<i>w</i>",), notes=("<u>n</u>",), provenance={"<q>": "<s>"}
+        sample_evaluation(2),
+        title="<b>T</b>",
+        warnings=(text("<i>w</i>", "warning"),),
+        notes=(text("<u>n</u>"),),
+        provenance={"<q>": "<s>"},
     )
     escaped = page(evaluation)
     for tag in ("<b>T", "<i>w", "<u>n", "<q>", "<s>"):
@@ -135,8 +139,7 @@ def test_page_tells_how_the_numbers_were_made(pages: dict[str, str]) -> None:
         assert meaning in text
     assert evaluation.comparison is not None
     for part in (
-        *evaluation.warnings,
-        *evaluation.notes,
+        *texts((*evaluation.warnings, *evaluation.notes)),
         *texts(evaluation.comparison.notes),
         *evaluation.provenance.values(),
     ):
@@ -159,7 +162,7 @@ def test_measures_with_one_definition_share_an_entry() -> None:
 def test_notes_given_twice_are_printed_once() -> None:
     evaluation = sample_evaluation(2)
     assert evaluation.comparison is not None
-    html = page(replace(evaluation, notes=texts(evaluation.comparison.notes)))
+    html = page(replace(evaluation, notes=evaluation.comparison.notes))
     assert html.count(str(evaluation.comparison.notes[0])) == 1
 
 

@@ -114,7 +114,7 @@ def test_people_and_systems_together() -> None:
     assert "without_own_vote" not in alone.summary.columns
     both = endoxa.evaluate(run, people, ["P@5"], systems_vote=True, worlds=20, depth=10)
     assert both.summary["without_own_vote"].null_count() == 0
-    assert "vote beside 3 people" in both.warnings[0]
+    assert "vote beside 3 people" in str(both.warnings[0])
     qrels = Opinions.of(_table(truth))
     real = endoxa.summarise(endoxa.measure(run, qrels, ["P@5"]))
     leaders = [table.sort("value", descending=True)["system"][0] for table in (alone.summary, real)]

@@ -10,6 +10,7 @@ import typer
 from endoxa.cli import options as o
 from endoxa.cli import output
 from endoxa.errors import CallError
+from endoxa.notes import marked
 
 
 def add_to(app: typer.Typer) -> None:
@@ -65,7 +66,7 @@ def report(
     with output.busy("drawing"):
         write(evaluation, to)
     output.say(evaluation.sentences[0])
-    output.tell(*(f"! {line}" for line in evaluation.warnings))
+    output.tell(*marked(evaluation.warnings))
     output.note(f"wrote {to}")
     if figures is not None:
         for path in write_figures(evaluation, figures):

@@ -16,15 +16,12 @@ from endoxa.comparisons.intervals import SUMMARY
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import Settings
 from endoxa.measures.displacement import Rule, answer_values, average_answers, compare_answers
+from endoxa.notes import Note, note
 from endoxa.statistics.bootstrap import RESAMPLES, Means
 from endoxa.statistics.crossed import crossed_bootstrap
 from endoxa.tables import Answers, Comparison, Floats, Run
 
 MEASURES = {"order": "score", "ranks off": "per_item", "returned": "returned"}  # name: column of `compare_answers`
-MEANING = (
-    "order: chance-corrected displacement, 1 is the subject's own order and 0 is chance; ranks off: mean displacement "
-    "of an item in ranks; returned: share of the subject's items that are in the list"
-)
 
 
 def evaluate(run: Run, answers: Answers, settings: Settings, *, rule: Rule = "uniform") -> Evaluation:
@@ -107,16 +104,10 @@ def _interval(values: Floats, high: float, confidence: float, rng: np.random.Gen
     )
 
 
-def _notes(settings: Settings, rule: str, subjects: list[str], queries: list[str]) -> tuple[str, ...]:
-    size = "all items that were returned or named (-N not given)"
-    if settings.collection is not None:
-        size = f"a collection of {settings.collection:,} items"
-    over = "subjects and queries, resampled together"
-    if len(subjects) == 1:
-        over = "queries; one subject says nothing about other people"
+def _notes(settings: Settings, rule: str, subjects: list[str], queries: list[str]) -> tuple[Note, ...]:
     return (
-        f"{len(subjects):,} subjects, {len(queries):,} queries",
-        MEANING,
-        f"rule={rule}: where the subject's items that a system did not return are assumed to stand, in {size}",
-        f"interval: {100 * settings.confidence:g} % over {over}",
+        note("answers.size", subjects=len(subjects), queries=len(queries)),
+        note("answers.measures"),
+        note("answers.rule", rule=rule, collection=settings.collection),
+        note("answers.interval", confidence=settings.confidence, subjects=len(subjects)),
     )

@@ -20,16 +20,13 @@ from endoxa.measures.grammar import Measure, parse
 from endoxa.measures.placing import Placement
 from endoxa.measures.registry import Definition
 from endoxa.measures.uncertain import Mapper, Progress, expectations, measure_belief
-from endoxa.notes import marked
+from endoxa.notes import Note, note, warning
 from endoxa.tables import Belief, Comparison, Opinions, Run, Scores
 
+LABELS = "labels"  # the part of an evaluation that notes on its labels are about
 EVERYTHING = "⊤"  # Lamiroy and Sun's virtual system that returns the whole universe; never a contender
 FEW = 10  # queries below which resampling them says too little
 TOPICS = {"consensus": "Queries of other runs", "votes": "Queries of other systems"}  # else: those of the belief
-REMEDIES = {
-    "truth": "judged pairs (endoxa next) or clearer questions", "people": "more or other people",
-    "voters": "more independent systems", "queries": "more queries",
-}  # fmt: skip
 
 
 def evaluate(
@@ -68,11 +65,8 @@ def with_systems(
     alone = pl.DataFrame(rows, schema=["system", "measure", "without_own_vote"], orient="row")
     summary = evaluation.summary.join(alone, on=["system", "measure"], how="left", maintain_order="left")
     people = len([source for source in opinions.sources if source not in run.systems])
-    warning = (
-        f"{len(run.systems)} systems vote beside {people} people. Systems that make the same errors outvote the "
-        "people: compare with an evaluation by the people alone, and read the scores excluding the own vote."
-    )
-    return replace(evaluation, summary=summary, warnings=(warning, *evaluation.warnings))
+    outvoted = warning("doubt.systems_vote", systems=len(run.systems), people=people)
+    return replace(evaluation, summary=summary, warnings=(outvoted, *evaluation.warnings))
 
 
 def score(
@@ -171,71 +165,53 @@ def of_scores(scores: Scores, belief: Belief, settings: Settings, *, kind: Kind 
     )  # fmt: skip
 
 
-def _notes(scores: Scores, belief: Belief, settings: Settings, shares: pl.DataFrame, virtual: str | None) -> list[str]:
+def _notes(scores: Scores, belief: Belief, settings: Settings, shares: pl.DataFrame, virtual: str | None) -> list[Note]:
     """How the numbers were made, and which doubt adds most."""
     draws = scores.draws
-    queries = len(scores.queries)
-    line = f"{queries:,} {'query' if queries == 1 else 'queries'}"
-    if draws is not None and draws.truth is not None:
-        known = "the doubts that are known" if draws.people is None else "all doubts"
-        worlds, middle = draws.truth.shape[-1], f"{settings.confidence:.0%}"
-        line += f", {worlds:,} possible worlds; intervals: the middle {middle}, with {known}"
-    else:
-        line += ": expected grades taken as grades" if settings.plugin else ""
-    lines = [line]
-    if virtual is not None:
-        lines.append(f"{virtual}: returns everything in random order; a baseline, not a contender")
-    return [*lines, *marked(belief.lines()), *_of_shares(shares, belief, virtual)]
+    worlds = None if draws is None or draws.truth is None else draws.truth.shape[-1]
+    how = {"people": draws is not None and draws.people is not None, "plugin": settings.plugin}
+    lines = [
+        note("doubt.over", queries=len(scores.queries), worlds=worlds, **how, confidence=settings.confidence),
+        *([note("doubt.everything", system=virtual)] if virtual is not None else []),
+    ]
+    return [*lines, *belief.lines(), *_of_shares(shares, belief, virtual)]
 
 
-def _of_skew(summary: pl.DataFrame, settings: Settings) -> list[str]:
+def _of_skew(summary: pl.DataFrame, settings: Settings) -> list[Note]:
     """Whether an interval was extended to its mean."""
     at_end = (pl.col("value") == pl.col("lo")) | (pl.col("value") == pl.col("hi"))
     if not summary.filter(at_end & (pl.col("lo") < pl.col("hi"))).height:
         return []
-    middle = f"{settings.confidence:.0%}"
-    return [f"a mean at an end of its interval: draws are skewed, and it lies outside their middle {middle}"]
+    return [note("doubt.skew", confidence=settings.confidence)]
 
 
-def _of_shares(shares: pl.DataFrame, belief: Belief, virtual: str | None) -> list[str]:
+def _of_shares(shares: pl.DataFrame, belief: Belief, virtual: str | None) -> list[Note]:
     """The mean share of every doubt over the contenders, and what would help most."""
     rows = shares.filter(pl.col("system") != (virtual or ""))
     means = rows.group_by("doubt", maintain_order=True).agg(pl.col("share").mean())
     whom = "voters" if belief.model.startswith("consensus") else "people"
     named = {whom if doubt == "people" else doubt: share for doubt, share in means.iter_rows()}
     known = {doubt: share for doubt, share in named.items() if share is not None and not np.isnan(share)}
-    if not known:
-        return []
-    parts = ", ".join(f"{doubt} {share:.0%}" for doubt, share in known.items())
-    most = max(known, key=lambda doubt: known[doubt])
     unknown = [doubt for doubt in named if doubt not in known]
-    silent = f"; the doubt about the {unknown[0]} is unknown" if unknown else ""
-    return [f"doubt about the means: {parts}{silent}; what would help most: {REMEDIES[most]}"]
+    return [note("doubt.shares", shares=known, unknown=unknown)] if known else []
 
 
-def _of_scores(scores: Scores) -> list[str]:
+def _of_scores(scores: Scores) -> list[Note]:
     """Warnings that hold for any belief."""
     holes = scores.frame.group_by("measure", maintain_order=True).agg(pl.col("undefined").mean())
     warnings = [
-        f"{measure} is undefined with probability {mass:.2g} on average (nothing relevant, or nothing returned); "
-        "its values are conditional on being defined."
-        for measure, mass in holes.iter_rows()
-        if mass > 0.01
+        warning("doubt.undefined", measure=measure, mass=mass) for measure, mass in holes.iter_rows() if mass > 0.01
     ]
     queries = len(scores.queries)
     if queries < FEW:
-        count = f"{queries} {'query' if queries == 1 else 'queries'}"
-        warnings.append(f"With only {count}, the intervals over queries are too narrow.")
+        warnings.append(warning("doubt.few_queries", queries=queries))
     coverage = scores.coverage.filter((pl.col("items") > 0) & (pl.col("judged") < 0.1 * pl.col("items")))
     if coverage.height:
-        warnings.append(
-            f"The belief mentions less than a tenth of the items of {listed(coverage['system'].to_list())}; "
-            "its rule for unmentioned items decides about the others."
-        )
+        warnings.append(warning("doubt.few_mentioned", systems=coverage["system"].to_list()))
     return warnings
 
 
-def _of_people(doubts: Doubts) -> list[str]:
+def _of_people(doubts: Doubts) -> list[Note]:
     """Whether resampling the people moves the means away from those of the belief: then the belief is unstable."""
     spread = doubts.spread(doubts.scores.measures[0])
     if spread.people is None or spread.truth is None:
@@ -250,23 +226,13 @@ def _of_people(doubts: Doubts) -> list[str]:
     if not moved.any():
         return []
     names = [system for system, far in zip(np.array(spread.systems)[able].tolist(), moved, strict=True) if far]
-    return [
-        f"Asking other people of the same kind moves the mean of {listed(names)} by more than its spread: the belief "
-        "depends on who was asked, and the order by P(best) can differ from the order by mean."
-    ]
-
-
-def listed(names: Sequence[str], most: int = 4) -> str:
-    """A list of names in words, shortened."""
-    rest = len(names) - most
-    shown = list(names[:most]) + ([f"{rest} others" if rest > 1 else "one other"] if rest > 0 else [])
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return [warning("doubt.people", systems=names)]
 
 
 def with_labels(evaluation: Evaluation, run: Run, before: Belief, labels: Opinions) -> Evaluation:
     """The evaluation with what a sample of judged pairs says on its own; `before` is the belief without them.
 
-    notes    those about the labels begin with "labels: " and come first
+    notes    those about the labels are of the part `labels` and come first
 
     tables   calibration      one row: labels, queries, brier, z, p_value, slope, slope_lo, slope_hi, intercept
              reliability      stated against observed probability, in bins
@@ -290,27 +256,24 @@ def with_labels(evaluation: Evaluation, run: Run, before: Belief, labels: Opinio
     return replace(
         evaluation,
         tables={**evaluation.tables, **tables, **estimated},
-        notes=(*(f"labels: {note}" for note in (*found.notes, *notes)), *evaluation.notes),
+        notes=(*(line.of(LABELS) for line in (*found.notes, *notes)), *evaluation.notes),
     )
 
 
 def _estimated(
     run: Run, belief: Belief, labels: Opinions, measures: Sequence[str], confidence: float
-) -> tuple[Mapping[str, pl.DataFrame], Sequence[str]]:
+) -> tuple[Mapping[str, pl.DataFrame], Sequence[Note]]:
     """Estimates from the labels, or the reason why there are none."""
     from endoxa.comparisons import prediction
 
     wanted = [name for name in measures if prediction.is_estimable(name)]
     if not wanted:
-        names = ", ".join(measures)
-        return {}, [f"No valid interval exists for {names} from a sample of labels; ask for P@k, DCG@k, R@k or F@k."]
+        return {}, [note("labels.no_measure", measures=list(measures))]
     try:
         found = prediction.estimate(run, belief, labels, wanted, confidence=confidence)
     except EndoxaError as error:
-        return {}, [f"No interval: {error}"]
-    notes = [*marked(found.notes)]
+        return {}, [note("labels.no_interval", reason=str(error))]
+    notes = list(found.notes)
     if prediction.drawn_from(run, belief, labels) is None:
-        notes.append(
-            "The labels do not say from which pairs they were drawn: all pairs that the belief mentions are assumed."
-        )
+        notes.append(note("labels.drawn_unknown"))
     return {"estimates": found.frame, "estimated_pairs": found.pairs}, notes

@@ -20,7 +20,7 @@ from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import Settings
 from endoxa.frozen import dataclass
 from endoxa.measures.grammar import Measure, parse_all
-from endoxa.notes import marked
+from endoxa.notes import Note, note, noted, warning
 from endoxa.statistics import propensity
 from endoxa.studies import estimates
 from endoxa.studies.grades import GIVEN, MOVED, cut
@@ -39,12 +39,6 @@ FRAME: dict[str, Any] = SUMMARY | {"by": pl.String, "effective": pl.Float64, "ho
 COVERAGE: dict[str, Any] = {
     "system": pl.String, "first_10": pl.Float64, "first_100": pl.Float64, "whole": pl.Float64, "queries": pl.Float64,
     "judged": pl.Float64, "of": pl.Int64, "by": pl.String, "effective": pl.Float64, "reached": pl.Float64,
-}  # fmt: skip
-
-
-JUDGED = {
-    "opinions": "were judged", "sample": "were judged", "labels": "had been filed",
-    "categories": "were categories known", "answers": "were in some subject's answer",
 }  # fmt: skip
 
 
@@ -88,9 +82,8 @@ def evaluate(
     if not parts:
         raise strange[0]
     coverage = pl.concat([part.coverage for part in parts])
-    notes = [note for part in parts for note in part.notes]
-    notes += [f"not scored by everything in the bundle: {error}" for error in strange]
-    licence = bundle.licence or "none given: ask the makers"
+    notes = [one for part in parts for one in part.notes]
+    notes += [note("bundle.strange", reason=str(error)) for error in strange]
     return Evaluation(
         kind="bundle",
         scores=None,
@@ -99,41 +92,28 @@ def evaluate(
         tables={"coverage": coverage},
         warnings=tuple(_thin(coverage)),
         notes=(
-            *coverage_sentences(coverage),
+            *coverage_notes(coverage),
             *dict.fromkeys(notes),
-            f"intervals: {settings.confidence:.0%}, where the judgments support one",
-            f"bundle {bundle.name}: {bundle.task}; licence: {licence}",
+            note("bundle.intervals", confidence=settings.confidence),
+            note("bundle.name", name=bundle.name, task=bundle.task, licence=bundle.licence),
         ),
     )
 
 
-def coverage_sentences(coverage: pl.DataFrame) -> list[str]:
-    """Coverage in words, one sentence per system and kind of judgment."""
-    sentences = []
-    for row in coverage.iter_rows(named=True):
-        sample = (
-            f"; the judged pairs are a random sample with known probabilities, effective sample size "
-            f"{row['effective']:.1f}"
-            if row["effective"] is not None
-            else ""
-        )
-        sentences.append(
-            f"{row['system']}: {_count(row['judged'])} of the first {row['of']} results per query "
-            f"{JUDGED[row['by']]} at collection time ({row['first_10']:.0%} of the first 10), on "
-            f"{row['queries']:.0%} of the queries{sample}"
-        )
-    return sentences
-
-
-def _count(number: float) -> str:
-    return f"{number:.0f}" if number >= 10 or number == round(number) else f"{number:.1f}"
+def coverage_notes(coverage: pl.DataFrame) -> list[Note]:
+    """How far the bundle covers the lists: a note per system and kind of judgment."""
+    columns = ("system", "by", "judged", "first_10", "queries", "effective")
+    return [
+        Note("note", "bundle.coverage", {name: row[name] for name in columns} | {"of_first": row["of"]})
+        for row in coverage.iter_rows(named=True)
+    ]
 
 
 @dataclass(frozen=True)
 class _Part:
     frame: pl.DataFrame
     coverage: pl.DataFrame
-    notes: list[str]
+    notes: list[Note]
 
 
 @dataclass(frozen=True)
@@ -152,7 +132,7 @@ class _Scoring:
         sample = bool((rows["propensity"] < 1).any())
         if sample and (bare := rows["propensity"].null_count()):
             rows = rows.filter(pl.col("propensity").is_not_null())
-            notes.append(f"{bare:,} ratings of pairs whose chance of being drawn is not known are left out")
+            notes.append(note("bundle.no_propensity", ratings=bare))
         self._refuse_strangers(rows["query"], self.bundle.items["item"])
         notes += self._left_out(rows["query"])
         if sample:
@@ -162,7 +142,7 @@ class _Scoring:
         coverage = _coverage(self.run, rows.select("query", "item").unique(), rows["query"], "opinions")
         return self._under(belief, self.run, coverage, notes)
 
-    def _by_sample(self, rows: pl.DataFrame, above: float, notes: list[str]) -> _Part:
+    def _by_sample(self, rows: pl.DataFrame, above: float, notes: list[Note]) -> _Part:
         """Weighted by what each pair stands for; relevant is a pair whose mean rating lies above the threshold."""
         wanted = self.wanted or parse_all(DEFAULTS["sample"])
         for m in wanted:
@@ -199,36 +179,32 @@ class _Scoring:
         ]
         frame = pl.concat(frames).join(counted, on="system", how="left", maintain_order="left")
         coverage = _coverage(self.run, pairs.select("query", "item", "weight"), rows["query"], "sample")
-        how = (
-            "estimated from pairs drawn with known probabilities, weighted by the inverse; relevant is a pair whose "
-            "mean rating lies above the threshold; recall is that of what could be drawn"
-        )
         return _Part(
             _filled(frame.sort(_order(run, frame), maintain_order=True), "sample"),
             coverage,
-            [how, *notes, *curves.notes],
+            [note("bundle.sample"), *notes, *map(noted, curves.notes)],
         )
 
     def by_labels(self) -> _Part:
         labels, taxonomy = self.bundle.labels, self.bundle.taxonomy
         assert labels is not None
-        notes = []
+        notes = list[Note]()
         if taxonomy is None:
             categories = labels.frame["category"].unique().sort()
             taxonomy = Taxonomy.of(pl.DataFrame({"category": categories}).with_columns(pl.lit(None).alias("parent")))
-            notes.append("the bundle has no taxonomy: categories stand side by side")
+            notes.append(note("bundle.no_taxonomy"))
         results = self.run.frame["item"].unique()
         known = taxonomy.categories
         if results.is_in(known).sum() > results.is_in(self.bundle.items["item"].implode()).sum():
             self._refuse_strangers(labels.frame["item"], pl.Series(known), "labels")
             coverage = _coverage(self.run, pl.DataFrame({"item": known}), labels.frame["item"], "categories")
-            notes.append("a category is right for all who filed the item in it or below")
+            notes.append(note("bundle.categories"))
             belief = models.believe(_filings(labels, taxonomy, self.run), seed=self.settings.seed)
             return self._under(belief, self.run, coverage, notes + self._left_out(labels.frame["item"]))
         self._refuse_strangers(labels.frame["item"], self.bundle.items["item"], "labels")
         run = Run.of(self.run.frame.filter(pl.col("query") != pl.col("item")), ties=self.run.ties)
         if len(run) < len(self.run):
-            notes.append("a query that returned itself: it is taken out of its list")
+            notes.append(note("bundle.itself"))
         queries = _queries(labels, taxonomy, run)
         belief = models.believe(labels, taxonomy=taxonomy, seed=self.settings.seed, queries=queries)
         coverage = _coverage(run, labels.frame.select("item").unique(), labels.frame["item"], "labels")
@@ -248,15 +224,14 @@ class _Scoring:
         notes = [*evaluation.notes, *self._left_out(answers.frame["query"])]
         return _Part(_filled(evaluation.summary, "answers"), coverage, notes)
 
-    def _under(self, belief: Belief, run: Run, coverage: pl.DataFrame, notes: list[str]) -> _Part:
+    def _under(self, belief: Belief, run: Run, coverage: pl.DataFrame, notes: list[Note]) -> _Part:
         """Measures under a belief, with all doubts in the intervals."""
         by = coverage["by"][0]
         measures = self.wanted or parse_all(DEFAULTS[by])
         evaluation = believed.evaluate(run, belief, measures, self.settings.changed(ties=run.ties))
-        unjudged = "results that nobody judged count as not relevant; queries that a run lacks as empty lists"
-        return _Part(
-            _filled(evaluation.summary, by), coverage, [*notes, *marked(belief.notes), *evaluation.warnings, unjudged]
-        )
+        warned = [one._replace(kind="note") for one in evaluation.warnings]  # those of the bundle are about coverage
+        notes = [*notes, *belief.notes, *warned, note("bundle.unjudged")]
+        return _Part(_filled(evaluation.summary, by), coverage, notes)
 
     def _refuse_strangers(self, queries: pl.Series, items: pl.Series, what: str = "") -> None:
         """A system that has nothing to do with the bundle."""
@@ -277,10 +252,10 @@ class _Scoring:
                     remedy=f"{remedy} of the bundle",
                 )
 
-    def _left_out(self, queries: pl.Series) -> list[str]:
+    def _left_out(self, queries: pl.Series) -> list[Note]:
         mine = self.run.frame["query"].unique()
         strangers = len(mine) - int(mine.is_in(queries.implode()).sum())
-        return [f"{strangers:,} queries of the run were judged by nobody and are left out"] if strangers else []
+        return [note("bundle.left_out", queries=strangers)] if strangers else []
 
 
 def threshold_of(bundle: Bundle, *, calibrated: bool = True) -> float:
@@ -290,7 +265,7 @@ def threshold_of(bundle: Bundle, *, calibrated: bool = True) -> float:
     return cut(bundle.threshold, bundle.opinions.frame.filter(GIVEN & ~MOVED)["grade"].to_numpy())
 
 
-def rated(bundle: Bundle, *, calibrated: bool = True) -> tuple[pl.DataFrame, list[str]]:
+def rated(bundle: Bundle, *, calibrated: bool = True) -> tuple[pl.DataFrame, list[Note]]:
     """The opinions that count, calibrated where the bundle says how: rows as in Opinions, and what was done.
 
     Rows of practice, gold and attention tasks do not count, nor undecided ones; negative grades on a scale that has
@@ -306,20 +281,16 @@ def rated(bundle: Bundle, *, calibrated: bool = True) -> tuple[pl.DataFrame, lis
     if not decided.height:
         raise JoinError(f"nobody has rated anything in the bundle {bundle.name!r}: all rows are undecided or practice")
     above = threshold_of(bundle, calibrated=calibrated)
-    between = "" if above == bundle.threshold else f" (halfway from {bundle.threshold:g} to the next grade)"
-    notes = [f"relevant: rated above {above:g}{between} on the scale from {lo:g} to {hi:g}"]
+    notes = [note("bundle.threshold", above=above, threshold=bundle.threshold, scale=[lo, hi])]
     if undecided := rows.height - decided.height:
-        notes.append(f"{undecided:,} undecided answers do not count")
+        notes.append(note("bundle.undecided", answers=undecided))
     if bundle.calibration is None or not calibrated:
         return decided, notes
     maps = bundle.calibration.select("source", "a", "b")
     moved = decided.join(maps, on="source", how="left", maintain_order="left")
     bare = moved.filter(pl.col("a").is_null())["source"].n_unique()
     several = moved["source"].n_unique()
-    notes.append(
-        f"ratings of {several - bare:,} raters are calibrated (a·x + b)"
-        + (f"; {bare:,} raters have no calibration, their ratings count as they are" if bare else "")
-    )
+    notes.append(note("bundle.calibrated", raters=several - bare, bare=bare))
     value = pl.when(done | pl.col("a").is_null()).then("grade").otherwise(pl.col("a") * pl.col("grade") + pl.col("b"))
     return moved.with_columns(value.alias("grade")).drop("a", "b"), notes
 
@@ -345,33 +316,21 @@ def _coverage(run: Run, pairs: pl.DataFrame, queries: pl.Series, by: str) -> pl.
     return _shaped(table.with_columns(pl.lit(by).alias("by"), pl.lit(depth).alias("of")), COVERAGE)
 
 
-def _thin(coverage: pl.DataFrame) -> list[str]:
+def _thin(coverage: pl.DataFrame) -> list[Note]:
     """When little of a list was judged."""
     notes = []
     for row in coverage.iter_rows(named=True):
         share, system = row["first_10"], row["system"]
         if row["queries"] < THIN:
-            notes.append(
-                f"{system} answers {row['queries']:.0%} of the judged queries: its values are of those or too low"
-            )
+            notes.append(warning("bundle.few_queries", system=system, queries=row["queries"]))
         if share >= THIN:
             continue
         if row["by"] == "sample":
-            notes.append(
-                f"{share:.0%} of the first 10 of {system} were judged: the rest is estimated from them, with no "
-                f"interval where they are worth less than {propensity.LEAST} evenly drawn pairs"
-            )
+            notes.append(warning("bundle.thin_sample", share=share, system=system, least=propensity.LEAST))
             if row["reached"] < THIN:
-                notes.append(
-                    f"about {row['reached']:.0%} of the first 10 of {system} could have been drawn: of the others "
-                    "the sample says nothing; have some judged"
-                )
+                notes.append(warning("bundle.out_of_reach", share=row["reached"], system=system))
         else:
-            what = "in no answer" if row["by"] == "answers" else "judged by nobody, and count as not relevant"
-            notes.append(
-                f"{1 - share:.0%} of the first 10 of {system} are {what}: a system that nobody knew at collection "
-                "time is worth more than its values say; have these results judged"
-            )
+            notes.append(warning("bundle.thin", share=1 - share, system=system, by=row["by"]))
     return notes
 
 

@@ -15,9 +15,8 @@ from endoxa.beliefs.votes import pinned
 from endoxa.beliefs.worlds import Readings
 from endoxa.comparisons import orders
 from endoxa.evaluations import believed
-from endoxa.evaluations.believed import EVERYTHING, listed
+from endoxa.evaluations.believed import EVERYTHING
 from endoxa.evaluations.evaluation import Evaluation
-from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS
 from endoxa.evaluations.settings import Settings
 from endoxa.measures.gather import NOT_COVERED
 from endoxa.measures.grammar import Measure
@@ -25,6 +24,7 @@ from endoxa.measures.lists import BEYOND
 from endoxa.measures.own_votes import left_out
 from endoxa.measures.placing import Placed, Placement, place
 from endoxa.measures.uncertain import Mapper, Progress, expectations
+from endoxa.notes import Note, note, warning
 from endoxa.tables import Belief, Bools, Floats, Opinions, Run
 
 DEPTHS = (10, 30, 100, 1000)
@@ -74,7 +74,7 @@ def evaluate(
     return replace(
         evaluation, summary=summary, tables={} if table is None else {"depths": table},
         warnings=(*_of_consensus(summary, counted, table, measures[0]), *evaluation.warnings),
-        notes=(*evaluation.notes, LIMITS_OF_CONSENSUS),
+        notes=(*evaluation.notes, note("consensus.limits")),
     )  # fmt: skip
 
 
@@ -172,37 +172,29 @@ def _placed(ballots: Ballots, counted: Tally, universe: Bools, cut: int | None) 
     return Placement(ballots.systems, readings, placed, NOT_COVERED)
 
 
-def _of_consensus(summary: pl.DataFrame, counted: Tally, depths: pl.DataFrame | None, first: Measure) -> list[str]:
+def _of_consensus(summary: pl.DataFrame, counted: Tally, depths: pl.DataFrame | None, first: Measure) -> list[Note]:
     """When not to trust a consensus."""
     warnings = []
-    lonely = [
-        f"{system} ({share:.0%})"
+    lonely = {
+        system: share
         for system, share in sorted(zip(counted.systems, counted.unique, strict=True), key=lambda pair: -pair[1])
         if share >= LONELY
-    ]
+    }
     if lonely:
-        warnings.append(
-            f"No other system returned half or more of what {listed(lonely)} returned. The consensus counts these "
-            "items against the system, whether it is wrong or better than the others. Judge a sample of them "
-            "(endoxa next)."
-        )
+        warnings.append(warning("consensus.unique", systems=lonely))
     groups = {tuple(group) for group in counted.families() if len(group) > 1}
     if groups and (counted.weights == 1).all():
-        named = "; ".join(listed([counted.systems[place] for place in group]) for group in sorted(groups))
-        warnings.append(
-            f"These systems return nearly the same lists: {named}. They outvote others; try --weights redundancy or "
-            "--weights cluster."
-        )
+        names = [[counted.systems[place] for place in group] for group in sorted(groups)]
+        warnings.append(warning("consensus.clones", groups=names))
     warnings += _of_everything(summary, len(counted.systems), first)
     if depths is not None and (unstable := depths.filter(pl.col("tau") < UNSTABLE)).height:
-        changed = ", ".join(f"{depth} (tau {tau:.2f})" for depth, tau in unstable.select("depth", "tau").iter_rows())
-        warnings.append(f"The ranking depends on the vote depth: it changes at depth {changed}.")
+        warnings.append(warning("consensus.depth", depths=unstable["depth"].to_list(), taus=unstable["tau"].to_list()))
     if len(counted.systems) < 4:
-        warnings.append(f"{len(counted.systems)} systems are few voters; use at least four or five independent ones.")
+        warnings.append(warning("consensus.few_voters", systems=len(counted.systems)))
     return warnings
 
 
-def _of_everything(summary: pl.DataFrame, systems: int, first: Measure) -> list[str]:
+def _of_everything(summary: pl.DataFrame, systems: int, first: Measure) -> list[Note]:
     """Which systems do not beat ⊤."""
     own = summary.filter(pl.col("measure") == str(first))
     everything = own.filter(pl.col("system") == EVERYTHING)
@@ -212,11 +204,7 @@ def _of_everything(summary: pl.DataFrame, systems: int, first: Measure) -> list[
     worse = (pl.col("value") >= mark) if first.definition.lower else (pl.col("value") <= mark)
     below = own.filter((pl.col("system") != EVERYTHING) & pl.col("value").is_not_nan() & worse)["system"].to_list()
     if len(below) == systems:
-        return [
-            f"No system scores better on {first} than {EVERYTHING} (everything in random order): {EVERYTHING} returns "
-            "every item that is believed relevant, and the lists of the systems are too short to do so."
-        ]
+        return [warning("consensus.none_better", measure=str(first), everything=EVERYTHING)]
     if not below:
         return []
-    do = "does" if len(below) == 1 else "do"
-    return [f"{listed(below)} {do} not score better on {first} than {EVERYTHING} (everything in random order)."]
+    return [warning("consensus.not_better", systems=below, measure=str(first), everything=EVERYTHING)]

@@ -25,14 +25,13 @@ from endoxa.comparisons.posterior import Posterior, posterior, scale_of
 from endoxa.comparisons.robust import robust, shrunk
 from endoxa.comparisons.rounds import rounds_of
 from endoxa.errors import CallError, EndoxaError, JoinError, TextError, did_you_mean
-from endoxa.evaluations.believed import listed
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import LEARNED, Settings
 from endoxa.frozen import dataclass
 from endoxa.measures.grammar import Measure
 from endoxa.measures.judgments import refuse_out_of_reach
 from endoxa.measures.uncertain import mean_over_queries, measure_belief
-from endoxa.notes import Note, note, texts
+from endoxa.notes import Note, note, warning
 from endoxa.pools.deciding import LEAST, Deciding, Question, further
 from endoxa.pools.guaranteed import Draws as Drawn
 from endoxa.statistics.propensity import effective
@@ -304,7 +303,7 @@ def _labelled(standing: Standing) -> pl.DataFrame:
 
 def _estimated(
     run: Run, standing: Standing, labels: Opinions, settings: Settings
-) -> tuple[dict[str, pl.DataFrame], list[str]]:
+) -> tuple[dict[str, pl.DataFrame], list[Note]]:
     """Design-based means and differences, where the labels were drawn with known propensities; or why there are none.
 
     Sums over items (P@k, DCG@k, R@k) by prediction-powered estimates, AP doubly robust; both take predictions that have
@@ -315,7 +314,7 @@ def _estimated(
     waiting = rows.join(certain, on=["query", "item"], how="anti", maintain_order="left")
     first = pl.concat([certain, waiting.unique(["query", "item"], keep="first", maintain_order=True)])
     if first["propensity"].is_null().any():
-        return {}, ["no design-based interval: some labels have no propensity (draw pairs with endoxa next or decide)"]
+        return {}, [note("sample.no_propensity")]
     drawn = rounds_of([Opinions(first)])
     known = drawn.frame.filter(pl.col("grade") >= 0).select("query", "item", "propensity")
     rows = standing.learned.universe.rows.with_row_index("row").join(known, on=["query", "item"], how="inner")
@@ -324,18 +323,17 @@ def _estimated(
     if worth < INFORMATIVE:
         more = math.ceil(len(propensity) * (INFORMATIVE / max(worth, 1e-9) - 1))
         left = int(standing.learned.unjudged.sum())
-        need = f"about {more:,} more labels are needed" if more < left else f"only {left:,} pairs are left to judge"
-        return {}, [f"no design-based interval: the labels say as much as {worth:.0f} drawn evenly; {need}"]
+        return {}, [note("sample.little_worth", worth=worth, more=more, left=left)]
     free = cross_fitted(standing.learned)
     belief = table_of(standing.learned, free)
     sums = [str(m) for m in standing.measures if prediction.is_estimable(str(m))]
-    frames, pairs, notes = [], [], list[str]()
+    frames, pairs, notes = [], [], list[Note]()
     if sums:
         try:
             found = prediction.estimate(run, belief, drawn, sums, confidence=settings.confidence)
-            frames, pairs, notes = [found.frame], [found.pairs], [*texts(found.notes)]
+            frames, pairs, notes = [found.frame], [found.pairs], list(found.notes)
         except EndoxaError as error:
-            notes = [f"no design-based interval for {', '.join(sums)}: {error}"]
+            notes = [note("sample.no_interval", measures=sums, reason=str(error))]
     for m in standing.measures:
         if m.linear is not None and str(m) not in sums:
             made = robust(standing.learned, m, propensity, free).estimates(settings.confidence)
@@ -371,54 +369,34 @@ def _lines(learned: Learned) -> list[Note]:
     return [note("learned.universe", **labels, whole=len(universe.queries), depth=universe.depth, **sizes)]
 
 
-def _notes(standing: Standing) -> list[str]:
+def _notes(standing: Standing) -> list[Note]:
     judged = standing.learned.judged
-    notes = [*texts(_lines(standing.learned))]
+    notes = _lines(standing.learned)
     if judged.torn:
-        notes.append(f"pairs on which judges disagree ({judged.torn:,}) count by the share of judges")
+        notes.append(note("sample.torn", pairs=judged.torn))
     if ratios := [str(m) for m in standing.measures if m.linear is not None and m.linear.ratio]:
-        notes.append(
-            f"modelled {', '.join(ratios)}: the expected numerator divided by the expected denominator (a ratio of "
-            f"expectations); {ratios[0]} under a belief is the expectation of the ratio"
-        )
-    notes.append(
-        "modelled: values, P(better) and P(best) are for these topics, as if every pair were judged; differences are "
-        "too small, the order is what to act on"
-    )
-    return notes
+        notes.append(note("sample.ratios", measures=ratios))
+    return [*notes, note("sample.modelled")]
 
 
-def _warnings(standing: Standing, tau: float) -> list[str]:
+def _warnings(standing: Standing, tau: float) -> list[Note]:
     learned = standing.learned
     judged, universe = learned.judged, learned.universe
     warnings = []
     share = float(judged.tails[0].mean())
     if share in {0.0, 1.0}:
-        warnings.append(
-            f"All {len(judged):,} labels are {'relevant' if share else 'not relevant'}: they hardly tell systems apart."
-        )
+        warnings.append(warning("sample.all_alike", labels=len(judged), relevant=bool(share)))
     if universe.clusters < FEW_GROUPS:
-        warnings.append(
-            f"If systems whose lists largely overlap count once, there are {universe.clusters}: with fewer than "
-            f"{FEW_GROUPS}, the consensus is a poor start."
-        )
+        warnings.append(warning("sample.few_groups", groups=universe.clusters, few=FEW_GROUPS))
     if judged.outside:
-        warnings.append(
-            f"{judged.outside:,} {'label is' if judged.outside == 1 else 'labels are'} left out: no system has the pair"
-            f" among its first {universe.depth} items."
-        )
+        warnings.append(warning("sample.outside", labels=judged.outside, depth=universe.depth))
     if universe.missing.any():
         names = [name for name, count in zip(universe.systems, universe.missing, strict=True) if count]
-        warnings.append(f"{listed(names)} returned nothing for some topics; these count as empty lists.")
+        warnings.append(warning("sample.empty_lists", systems=names))
     if len(judged) < LEAST:
-        warnings.append(f"With only {len(judged):,} of at least {LEAST} labels, P(best) and P(better) are too sure.")
+        warnings.append(warning("sample.few_labels", labels=len(judged), least=LEAST))
     if len(judged) >= ENOUGH and len(universe.systems) >= SEVERAL and tau < TURNED:
-        warnings.append(
-            f"The labels contradict the consensus of the systems (tau {tau:.2f} between the two orders): trust the "
-            "labels."
-        )
+        warnings.append(warning("sample.against_consensus", tau=tau))
     if standing.posteriors and (top := float(standing.first.best().max())) < LOW:
-        warnings.append(
-            f"No system is clearly the best: P(best) of the leader is {top:.2f}, and such values are too sure."
-        )
+        warnings.append(warning("sample.no_leader", best=top))
     return warnings

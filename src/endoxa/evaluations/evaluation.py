@@ -15,6 +15,7 @@ from endoxa.evaluations.standings import contenders, headline
 from endoxa.frozen import dataclass
 from endoxa.later import pl
 from endoxa.measures.grammar import Measure, parse
+from endoxa.notes import Note, plain, texts
 from endoxa.policies import Policy
 from endoxa.tables.checks import Later, finite, pandas_of
 
@@ -67,8 +68,8 @@ class Evaluation(Later):
     forecast: int | Callable[[], int | None] | None = None
     doubts: pl.DataFrame | None = None
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    warnings: tuple[Note, ...] = ()
+    notes: tuple[Note, ...] = ()
     baseline: str | None = None
     virtual: str | None = None
     title: str = ""
@@ -166,20 +167,21 @@ class Evaluation(Later):
         pairs = self.comparison
         frames = {"summary": self.summary, "comparison": None if pairs is None else pairs.frame, "doubts": self.doubts}
         rows = {name: None if frame is None else frame.to_dicts() for name, frame in frames.items()}
-        plain: dict[str, Any] = finite(
+        values: dict[str, Any] = finite(
             {"kind": self.kind, "title": self.title, "sentences": self.sentences}
             | rows
             | {
                 "tables": {name: frame.to_dicts() for name, frame in self.tables.items()},
-                "warnings": self.warnings,
-                "notes": self.notes,
+                "warnings": texts(self.warnings),
+                "notes": texts(self.notes),
+                "facts": {"warnings": plain(self.warnings), "notes": plain(self.notes)},
                 "policy": asdict(self.policy),
                 "settings": asdict(self.settings),
                 "provenance": dict(self.provenance),
                 "files": [asdict(file) for file in self.files],
             }
         )
-        return plain
+        return values
 
     def __repr__(self) -> str:
         """The answer, and the table that it rests on."""

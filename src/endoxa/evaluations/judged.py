@@ -13,13 +13,13 @@ from endoxa.comparisons.chosen_intervals import ENOUGH
 from endoxa.errors import JoinError, TextError
 from endoxa.evaluations.evaluation import Evaluation, unbounded
 from endoxa.evaluations.references import Reference
-from endoxa.evaluations.sentences import WARNED, sampled, warnings_of
+from endoxa.evaluations.sentences import sampled, warnings_of
 from endoxa.evaluations.settings import Settings
-from endoxa.formatting import listed
 from endoxa.later import np, pl
 from endoxa.measures.evaluate import Blocks, measure
 from endoxa.measures.grammar import Measure, parse
 from endoxa.measures.preference_judgments import Preferences
+from endoxa.notes import Note, note, warning
 from endoxa.tables import Comparison, Opinions, Run, Scores
 
 ALL_PAIRS = 30  # systems up to which the answer rests on a test of every pair
@@ -38,11 +38,12 @@ def evaluate(
     scores = measure(run, reference.table, [*measures, *drawn], settings.policy)
     estimated = sampled(scores)  # also of the curves
     tables: dict[str, pl.DataFrame] = {}
-    notes: list[str] = []
+    notes: list[Note] = []
     if with_curves and isinstance(reference.table, Opinions):
         rel = 1 if settings.rel is None else settings.rel
         tables["curves"] = curves(scores, reference.table, rel=rel, N=settings.collection)
-        notes.append(_random_ranking(reference.table, settings.collection))
+        known = reference.table.frame["item"].n_unique()
+        notes.append(note("curves.random", collection=settings.collection, known=known))
         names = [str(m) for m in measures]
         scores = Scores(
             scores.frame.filter(pl.col("measure").is_in(names)), scores.policy, scores.coverage, scores.texts,
@@ -73,16 +74,6 @@ def _with_rel(measure: Measure, settings: Settings) -> Measure:
     return measure if settings.rel is None else measure.with_relevant_grade(settings.rel)
 
 
-def _random_ranking(opinions: Opinions, collection: int | None) -> str:
-    if collection is not None:
-        return f"Random ranking: of a collection of {collection:,} items."
-    known = opinions.frame["item"].n_unique()
-    return (
-        f"Random ranking: the size of the collection was not given (-N). The {known:,} items judged for any query "
-        "stand for it, so the line is an upper bound."
-    )
-
-
 def summarise(scores: Scores, settings: Settings) -> pl.DataFrame:
     """Mean (sum, geometric mean) of every system and measure with its interval over queries."""
     return intervals.frame_of(_summary_rows(scores, settings))
@@ -97,7 +88,7 @@ def _summary_rows(scores: Scores, settings: Settings) -> list[dict[str, Any]]:
     )  # fmt: skip
 
 
-def _of_sample(reference: Reference) -> list[str]:
+def _of_sample(reference: Reference) -> list[Note]:
     """A warning about labels that were taken for judgments of all that matters."""
     table = reference.table
     if not isinstance(table, Opinions) or table.judged is not None or "selected_by" not in table.frame.columns:
@@ -105,13 +96,10 @@ def _of_sample(reference: Reference) -> list[str]:
     chosen = (pl.col("selected_by") == "next") & pl.col("draw_depth").is_not_null()
     if not table.frame.select(chosen.any()).item():
         return []
-    return [
-        "These judgments are a sample that endoxa next chose, and all that was not chosen counts as not relevant. Give "
-        "them as labels (--labels FILE, labels=): then the rest is learned."
-    ]
+    return [warning("scores.sample_as_judgments")]
 
 
-def _of_intervals(summary: Sequence[dict[str, Any]]) -> list[str]:
+def _of_intervals(summary: Sequence[dict[str, Any]]) -> list[Note]:
     """Warnings about intervals that nothing bounds, and about those that can be too short."""
     free = set(unbounded(dict.fromkeys(row["measure"] for row in summary)))
     rows = [row for row in summary if row["measure"] in free]
@@ -120,17 +108,10 @@ def _of_intervals(summary: Sequence[dict[str, Any]]) -> list[str]:
         lo, hi = row["lo"], row["hi"]
         if lo is not None and hi is not None and (math.isinf(lo) or math.isinf(hi) or lo == hi):
             open_.setdefault(row["measure"], []).append(row["system"])
-    found = [
-        f"{measure} of {listed(systems, WARNED)}: the sample does not bound the mean, because nearly all values are "
-        "equal and the measure has no limit."
-        for measure, systems in open_.items()
-    ]
+    found = [warning("scores.unbounded", measure=measure, systems=systems) for measure, systems in open_.items()]
     few = list(dict.fromkeys(row["measure"] for row in rows if row["queries"] < ENOUGH))
     if few:
-        found.append(
-            f"With fewer than {ENOUGH} queries, the intervals of {listed(few, WARNED)} can be too short if the values "
-            "are skewed."
-        )
+        found.append(warning("scores.short_intervals", enough=ENOUGH, measures=few))
     return found
 
 

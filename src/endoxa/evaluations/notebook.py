@@ -12,6 +12,7 @@ import polars as pl
 from endoxa.evaluations.sentences import answer
 from endoxa.evaluations.standings import best_values, contenders, counts, headline, title_of
 from endoxa.formatting import chance, clean, html_of, html_table, notebook_html, number, shortened
+from endoxa.notes import marked
 
 if TYPE_CHECKING:
     from endoxa.evaluations.evaluation import Evaluation
@@ -22,7 +23,7 @@ NAME = 48  # letters of a name
 
 def html(evaluation: Evaluation) -> str:
     """The answer, the summary best first, the first figure, the warnings, and what else is known in a fold."""
-    more = [*evaluation.sentences[1:], *evaluation.notes]
+    more = [*evaluation.sentences[1:], *marked(evaluation.notes)]
     parts = [
         f'<p class="verdict">{html_of(lambda name: answer(evaluation, name=name))}</p>',
         _table(evaluation) if evaluation.measures else "",

@@ -19,7 +19,7 @@ from endoxa.evaluations.rating_sentences import cautions
 from endoxa.evaluations.settings import Settings
 from endoxa.formatting import counted
 from endoxa.frozen import dataclass
-from endoxa.notes import noted, warning
+from endoxa.notes import noted, text, warning
 from endoxa.studies import agreement as agreements
 from endoxa.studies import rater_calibration as calibrations
 from endoxa.studies import score_mapping as mappings
@@ -177,7 +177,7 @@ def evaluation_of(
     return Evaluation(
         kind="ratings", scores=None, summary=pl.DataFrame(rows, schema=SUMMARY, orient="row"),
         settings=Settings(confidence=found.confidence, resamples=found.resamples, seed=found.seed), tables=tables,
-        warnings=found.warnings, notes=tuple(found.remarks()),
+        warnings=tuple(text(one, "warning") for one in found.warnings), notes=tuple(map(text, found.remarks())),
         title=title or (f"{systems} against {raters}" if found.systems else f"Ratings of {raters}"),
         provenance=provenance or {}, files=tuple(files), details=found,
     )  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from endoxa.evaluations.settings import LEARNED, VOTED
@@ -32,6 +33,7 @@ from endoxa.evaluations.standings import (
 from endoxa.formatting import capitalised, chance, listed, number, probability, share
 from endoxa.later import pl
 from endoxa.measures.grammar import parse
+from endoxa.notes import Note, warning
 from endoxa.policies import ORDERS
 from endoxa.tables import Scores
 
@@ -41,16 +43,7 @@ if TYPE_CHECKING:
     from endoxa.pools.deciding import Look, Proof
     from endoxa.tables import Belief
 
-LIMITS_OF_CONSENSUS = (
-    "A consensus shows which systems return what the others return too, and so roughly how a field of systems is "
-    "ordered. It cannot show how good a system is, or which of the best is best. Where judgments exist, such rankings "
-    "agree with them for the whole field and much less among the best, because systems make the same errors and no "
-    "other system confirms what a single better one finds. About 100 judged pairs (endoxa next) give intervals that "
-    "stay valid even if the consensus is wrong."
-)
-
 NAMED = 3  # systems that an answer names before it only counts them
-WARNED = 4  # systems that a warning names before it only counts them
 TIED = 0.05  # share of items with equal scores from which the order of ties matters
 JUDGED = 0.5  # share of retrieved items with a judgment below which "not relevant" is mostly a guess
 MANY = 20  # times the queries at hand beyond which nobody will collect them
@@ -60,12 +53,7 @@ AGAIN = "endoxa next RUNS --labels FILE -o csv --to more.csv"
 PART = 0.1  # share of the queries beyond which the answer itself says that a run lacks them
 SPREAD = 2.0  # ratio of generalities from which curves should not be compared
 
-TIES = {
-    "trec": "item id decides their order", "input": "the order read decides",
-    "average": "values are means over their orders", "range": "least and most show the worst and best order",
-}  # fmt: skip
 SHAKY = 0.8  # Kendall's tau between orders at several vote depths, below which an order is said to be shaky
-MISSING = {"empty": "they count as empty lists", "skip": "they are left out", "error": ""}
 
 
 def sentences(evaluation: Evaluation) -> tuple[str, ...]:
@@ -192,7 +180,7 @@ def _by_queries(evaluation: Evaluation, pair: Pair) -> str:
     return f"; about {_round(needed)} more queries like these would settle it" if needed > 0 else ""
 
 
-def warnings_of(scores: Scores, curves: pl.DataFrame | None = None) -> list[str]:
+def warnings_of(scores: Scores, curves: pl.DataFrame | None = None) -> list[Note]:
     """Warnings about ties, missing topics, unjudged items, undefined values and differing generality."""
     policy = scores.policy
     rows = scores.covered
@@ -200,78 +188,68 @@ def warnings_of(scores: Scores, curves: pl.DataFrame | None = None) -> list[str]
     def part(column: str) -> Callable[[dict[str, Any]], float]:
         return lambda row: row[column] / max(row["items"], 1)
 
-    tied = f"Items with tied scores ({TIES[policy.ties]})"
     found = [
         *lacking(scores, "Judged topics"),
-        *_worst(rows, "Topics without judgments (ignored)", lambda row: row["unknown"], bool, "{:,.0f}"),
-        *_worst(rows, tied, part("tied"), lambda x: x > TIED, "{:.1%}"),
+        *_worst(rows, "scores.unknown_topics", lambda row: row["unknown"], bool),
+        *_worst(rows, "scores.tied", part("tied"), lambda x: x > TIED, ties=policy.ties),
     ]
     if policy.unjudged != "condensed":
-        text = "Few of the retrieved items were judged (the rest counts as not relevant)"
-        found += _worst(rows, text, part("judged"), lambda x: x < JUDGED, "{:.1%}", few=True)
+        found += _worst(rows, "scores.few_judged", part("judged"), lambda x: x < JUDGED, few=True)
     if policy.unjudged == "bounds":
         bounded = scores.frame.group_by("measure", maintain_order=True).agg(pl.col("lo").is_null().all())
         closed = bounded.filter("lo")["measure"].to_list()
         if closed:
-            found.append(f"{', '.join(closed)}: no least and greatest value is known; unjudged items count as misses.")
+            found.append(warning("scores.no_bounds", measures=closed))
     if policy.ties == "range":
         unknown = (pl.col("lo").is_null() & pl.col("value").is_not_nan()).sum()
         counts = scores.frame.group_by("measure", maintain_order=True).agg(unknown, pl.len())
         found += [
-            f"{measure}: the worst and best order are unknown on {count:,} of {every:,} lists, because their ties "
-            f"allow more than {ORDERS:,} orders. Its range leaves these lists out."
+            warning("scores.range_unknown", measure=measure, lists=count, every=every, orders=ORDERS)
             for measure, count, every in counts.iter_rows()
             if count
         ]
     found += [
-        f"{measure} is undefined (0/0) for {count:,} of {every:,} lists; they are left out of the means."
+        warning("scores.undefined", measure=measure, lists=count, every=every)
         for measure, count, every in scores.undefined_lists()
         if count
     ]
     if curves is not None and curves.height:
         low, high = curves["generality_low"][0], curves["generality_high"][0]
         if high > SPREAD * max(low, 1e-12):
-            found.append(
-                f"The queries differ in generality: the share of relevant items runs from {low:.3f} to {high:.3f} "
-                "(10th and 90th percentile). Precision-recall curves over such queries, or over collections that "
-                "differ as much, cannot be compared by eye; the dashed line shows what a random ranking would reach."
-            )
+            found.append(warning("scores.generality", low=low, high=high))
     return found
 
 
-def sampled(scores: Scores) -> list[str]:
+def sampled(scores: Scores) -> list[Note]:
     """Which measures are means over random orders of tied items, on how many lists, and with which error."""
     alike: dict[tuple[int, int], list[tuple[str, float]]] = {}
     for measure, count, every, error in scores.sampled_lists():
         alike.setdefault((count, every), []).append((measure, error))
     return [
-        f"{listed([name for name, _ in some], WARNED)}: sampled on {count:,} of {every:,} lists, because their ties "
-        f"allow more than {ORDERS:,} orders and the mean has no closed form. With {scores.policy.shuffles:,} random "
-        f"orders, the standard error of a mean over queries is at most {max(error for _, error in some):.2g}; raise "
-        "--shuffles to lower it."
+        warning(
+            "scores.sampled", measures=[name for name, _ in some], lists=count, every=every, orders=ORDERS,
+            shuffles=scores.policy.shuffles, error=max(error for _, error in some),
+        )
         for (count, every), some in alike.items()
-    ]
+    ]  # fmt: skip
 
 
-def lacking(scores: Scores, topics: str) -> list[str]:
+def lacking(scores: Scores, topics: str) -> list[Note]:
     """How many of these topics each run lacks, and what becomes of them."""
-    what = f"{topics} that a run lacks ({MISSING[scores.policy.missing]})"
-    return _worst(scores.covered, what, lambda row: row["missing"], bool, "{:,.0f}")
+    policy = scores.policy.missing
+    return _worst(scores.covered, "scores.missing", itemgetter("missing"), bool, topics=topics, missing=policy)
 
 
 def _worst(
-    rows: list[dict[str, Any]], what: str, value: Callable[[dict[str, Any]], float], wrong: Callable[[float], bool],
-    form: str, *, few: bool = False,  # the smallest number is the worst
-) -> list[str]:  # fmt: skip
-    """A warning that names the systems whose value is wrong, the worst first."""
+    rows: list[dict[str, Any]], code: str, value: Callable[[dict[str, Any]], float], wrong: Callable[[float], bool],
+    *, few: bool = False, **facts: str,  # few: the smallest number is the worst
+) -> list[Note]:  # fmt: skip
+    """A warning about the systems whose value is wrong, the worst first."""
     found = [(row["system"], value(row)) for row in rows if wrong(value(row))]
     if not found:
         return []
     found.sort(key=lambda pair: pair[1], reverse=not few)
-    named = ", ".join(f"{system} {form.format(number_)}" for system, number_ in found[:WARNED])
-    more = len(found) - WARNED
-    rest = f" and {more} more system{'' if more == 1 else 's'}" if more > 0 else ""
-    return [f"{what}: {named}{rest}."]
+    return [warning(code, systems=dict(found), **facts)]
 
 
 # Under doubt

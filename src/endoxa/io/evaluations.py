@@ -18,7 +18,7 @@ from endoxa.io import faults
 from endoxa.io.sources import Source
 from endoxa.io.write import replacing
 from endoxa.io.write import write as write_table
-from endoxa.notes import of_plain, plain
+from endoxa.notes import of_plain, plain, texts
 from endoxa.policies import Policy
 from endoxa.tables import Comparison, Scores
 
@@ -48,14 +48,15 @@ def _as_json(evaluation: Evaluation) -> dict[str, Any]:
     }
     return {
         "format": FORMAT, "version": VERSION, "kind": evaluation.kind, "title": evaluation.title,
-        "sentences": list(evaluation.sentences), "warnings": list(evaluation.warnings), "notes": list(evaluation.notes),
-        "further": evaluation.further,
+        "sentences": list(evaluation.sentences), "further": evaluation.further,
+        "warnings": texts(evaluation.warnings), "notes": texts(evaluation.notes),
+        "facts": {"warnings": plain(evaluation.warnings), "notes": plain(evaluation.notes)},
         "settings": settings, "baseline": evaluation.baseline, "virtual": evaluation.virtual,
         "provenance": dict(evaluation.provenance), "files": [asdict(file) for file in evaluation.files],
         "summary": _columns(evaluation.summary),
         "doubts": None if evaluation.doubts is None else _columns(evaluation.doubts),
         "comparison": None if comparison is None else {
-            "notes": plain(comparison.notes), "frame": _columns(comparison.frame),
+            "notes": texts(comparison.notes), "facts": plain(comparison.notes), "frame": _columns(comparison.frame),
         },
         "tables": {name: _columns(frame) for name, frame in evaluation.tables.items()},
         "scores": None if scores is None else {
@@ -91,15 +92,15 @@ def of_text(source: Source, text: str, scores: Scores | None = None) -> Evaluati
             stored = content["scores"]
             policy = Policy(**{field.name: stored["policy"][field.name] for field in fields(Policy)})
             scores = Scores(_frame(stored["frame"]), policy, _frame(stored["coverage"]))
-        pairs = content["comparison"]
+        pairs, facts = content["comparison"], content.get("facts", content)  # 0.1 has sentences only
         return Evaluation(
             kind=content["kind"], scores=scores, summary=_frame(content["summary"]), settings=Settings(**settings),
-            compared=None if pairs is None else Comparison(_frame(pairs["frame"]), of_plain(pairs["notes"])),
+            compared=pairs and Comparison(_frame(pairs["frame"]), of_plain(pairs.get("facts", pairs["notes"]))),
             forecast=content.get("further"), doubts=None if content["doubts"] is None else _frame(content["doubts"]),
             tables={name: _frame(columns) for name, columns in content["tables"].items()},
-            warnings=tuple(content["warnings"]), notes=tuple(content["notes"]), baseline=content["baseline"],
-            virtual=content["virtual"], title=content["title"], provenance=content["provenance"],
-            files=tuple(File(**file) for file in content["files"]),
+            warnings=of_plain(facts["warnings"], "warning"), notes=of_plain(facts["notes"]),
+            baseline=content["baseline"], virtual=content["virtual"], title=content["title"],
+            provenance=content["provenance"], files=tuple(File(**file) for file in content["files"]),
         )  # fmt: skip
     except (*faults.JSON, *faults.CONTENT, *faults.PARQUET) as error:
         what = f"the evaluation is damaged ({type(error).__name__}: {str(error)[:60]})"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from endoxa.evaluations.believed import LABELS
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import VOTED
 from endoxa.evaluations.standings import counts as counts_of
@@ -65,27 +66,28 @@ def parts(
 
 def remarks(evaluation: Evaluation, *, full: bool = True) -> list[str]:
     """Further sentences, under which choices the numbers were made, and what to know before trusting them."""
-    warnings = [f"! {line}" for line in evaluation.warnings]
+    warnings = marked(evaluation.warnings)
     more = list(evaluation.sentences[1:])
     if not full:
-        own = evaluation.notes[: evaluation.tables["coverage"].height] if evaluation.kind == "bundle" else ()
-        return [*own, *more, choices(evaluation), *warnings]
+        own = [note for note in evaluation.notes if note.code == "bundle.coverage"]
+        return [*marked(own), *more, choices(evaluation), *warnings]
     if evaluation.kind in {"bundle", "answers", "sample"}:
-        return [*more, *evaluation.notes, *warnings]
+        return [*more, *marked(evaluation.notes), *warnings]
     if not evaluation.in_doubt:
         over = f"{_over(evaluation)}, bounded by the range of the measure"
         over += f" (bootstrap-t for {', '.join(evaluation.unbounded)})" if evaluation.unbounded else ""
         return [*more, over, *evaluation.policy.lines(), *warnings]
-    notes = [note for note in evaluation.notes if not note.startswith("labels: ")]
+    notes = [note for note in evaluation.notes if note.part != LABELS]
     limits = notes[-1:] if evaluation.kind in VOTED else []
-    return [*more, *notes[: len(notes) - len(limits)], *evaluation.policy.lines(), *warnings, *limits]
+    notes = notes[: len(notes) - len(limits)]
+    return [*more, *marked(notes), *evaluation.policy.lines(), *warnings, *marked(limits)]
 
 
 def choices(evaluation: Evaluation) -> str:
     """One line: what the numbers are over, and the choices behind them."""
     if evaluation.kind in {"bundle", "answers", "sample"}:
         return f"{evaluation.notes[-1 if evaluation.kind == 'bundle' else 0]} (-v explains)"
-    notes = [note for note in evaluation.notes if not note.startswith("labels: ")]
+    notes = [note for note in evaluation.notes if note.part != LABELS]
     over = notes[0] if evaluation.in_doubt and notes else _over(evaluation)
     return f"{over}; {evaluation.policy} (-v explains)"
 
@@ -170,9 +172,9 @@ def _labelled(evaluation: Evaluation, width: int) -> Iterator[Any]:
         )
     if "estimates" in evaluation.tables:
         yield from _estimates(evaluation, width)
-    labelled = [note for note in evaluation.notes if note.startswith("labels: ")]
+    labelled = [note.whole for note in evaluation.notes if note.part == LABELS]
     if labelled:
-        yield "\n".join(plain(note.removeprefix("labels: ")) for note in labelled)
+        yield "\n".join(map(plain, marked(labelled)))
 
 
 def _estimates(evaluation: Evaluation, width: int) -> Iterator[Any]:
@@ -236,7 +238,7 @@ def comparison_remarks(evaluation: Evaluation, *, full: bool = True) -> list[str
     """How the pairs were compared: in full, or the test and its correction on one line."""
     comparison = evaluation.comparison
     assert comparison is not None
-    warnings = [f"! {line}" for line in evaluation.warnings]
+    warnings = marked(evaluation.warnings)
     if not full:
         short = [test_in_short(**note.facts) for note in comparison.notes if note.code == "compared.test"]
         short += [str(note) for note in comparison.notes if note.code == "compared.correction"]
@@ -247,7 +249,7 @@ def comparison_remarks(evaluation: Evaluation, *, full: bool = True) -> list[str
     draws = evaluation.scores.draws if evaluation.scores is not None else None
     lines = [*evaluation.sentences[1:], *marked((*comparison.notes, *(draws.lines if draws is not None else ())))]
     lines += evaluation.policy.lines()
-    return [*lines, *warnings, *(evaluation.notes[-1:] if evaluation.kind == "consensus" else ())]
+    return [*lines, *warnings, *marked(evaluation.notes[-1:] if evaluation.kind == "consensus" else ())]
 
 
 def best_pairs_first(rows: pl.DataFrame, evaluation: Evaluation, measure: str) -> pl.DataFrame:

@@ -31,6 +31,7 @@ from endoxa.io.packages import COLLECTIONS, without_generated
 from endoxa.io.vectors import vectors_for
 from endoxa.io.write import write_page
 from endoxa.measures.grammar import parse
+from endoxa.notes import text
 from endoxa.reports.pages import word_studies
 from endoxa.reports.pages.annotations import Annotations, Shown
 from endoxa.reports.pages.annotations import page as annotated_page
@@ -330,7 +331,8 @@ def evaluation(study: WordStudy, *, baseline: str | None = None, confidence: flo
     settings = settings_of({"baseline": baseline, "confidence": confidence, "seed": seed})
     return Evaluation(
         "judgments", scores, dispatch.summarise(scores, settings), settings, title=study.title, baseline=baseline,
-        compared=partial(dispatch.compare, scores, settings), warnings=study.warnings, notes=study.notes,
+        compared=partial(dispatch.compare, scores, settings),
+        warnings=tuple(text(one, "warning") for one in study.warnings), notes=tuple(map(text, study.notes)),
         provenance=study.provenance, wanted=(parse(MEASURE),),
     )  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from endoxa.wording.phrases import Template, if_any
+from endoxa.wording.phrases import Template, if_any, queries_of
 
 MIXES = {
     "assigned": "one reading per category that somebody filed the query in, weighted by the share who did",
@@ -17,7 +17,7 @@ MIXES = {
 def _size(model: str, queries: int, readings: int, pairs: int, unmentioned: str | float) -> str:
     rule = unmentioned if isinstance(unmentioned, str) else f"relevant with probability {unmentioned:g}"
     several = f", {readings / max(queries, 1):.3g} readings each" if readings > queries else ""
-    size = f"{queries:,} {'query' if queries == 1 else 'queries'}{several}, {pairs:,} pairs of query and item"
+    size = f"{queries_of(queries)}{several}, {pairs:,} pairs of query and item"
     return f"belief={model}: {size}; an item that it does not mention is {rule}"
 
 

@@ -13,7 +13,7 @@ from endoxa.evaluations.consensus import UNSTABLE
 from endoxa.evaluations.contest import Course, Verdicts
 from endoxa.evaluations.cutoffs import Cutoffs
 from endoxa.evaluations.evaluation import Evaluation
-from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS, consensual
+from endoxa.evaluations.sentences import consensual
 from endoxa.evaluations.standings import chances
 from endoxa.formatting import capitalised, chance, clean, html_of, listed, number
 from endoxa.frozen import dataclass
@@ -24,6 +24,7 @@ from endoxa.reports.pages import cells, contest_cutoffs
 from endoxa.reports.pages.gallery import Gallery
 from endoxa.reports.pages.layout import Grid, Section, chart, cost_grid, render
 from endoxa.tables import Costs
+from endoxa.wording.evaluating import LIMITS_OF_CONSENSUS
 
 SURE = 0.9  # probability from which a reference is said to prefer one system
 LOW = 0.5  # P(best) of the leader below which the consensus itself is in doubt

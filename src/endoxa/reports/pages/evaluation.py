@@ -12,10 +12,10 @@ import polars as pl
 from endoxa.errors import EndoxaError
 from endoxa.evaluations import standings
 from endoxa.evaluations.evaluation import Evaluation
-from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS, advice, answer, caveats, doubt_name, within
+from endoxa.evaluations.sentences import advice, answer, caveats, doubt_name, within
 from endoxa.formatting import DASH, clean, counted, html_of, number, probability, shortened, signed
 from endoxa.measures.explain import definition_line
-from endoxa.notes import marked
+from endoxa.notes import marked, texts
 from endoxa.reports.figures.chance_matrix import NUMBERED, better
 from endoxa.reports.figures.dots import intervals
 from endoxa.reports.figures.doubt_shares import shares
@@ -27,6 +27,7 @@ from endoxa.reports.pages import cells
 from endoxa.reports.pages.cells import Cell
 from endoxa.reports.pages.layout import Chart, Grid, Section, chart, cost_grid, render
 from endoxa.reports.text import undefined_note
+from endoxa.wording.evaluating import LIMITS_OF_CONSENSUS
 
 FOLDED = 4  # measures that have figures of their own; the first is open
 ROWS = 200  # rows of a data table before the middle is left out
@@ -34,7 +35,7 @@ ROWS = 200  # rows of a data table before the middle is left out
 
 def page(evaluation: Evaluation) -> str:
     """The evaluation as one HTML file. Nothing is fetched when it is opened."""
-    limits = LIMITS_OF_CONSENSUS if LIMITS_OF_CONSENSUS in evaluation.notes else ""
+    limits = LIMITS_OF_CONSENSUS if any(one.code == "consensus.limits" for one in evaluation.notes) else ""
     return render(
         title=evaluation.title,
         answer=html_of(lambda name: answer(evaluation, name=name)),
@@ -84,15 +85,15 @@ def _facts(evaluation: Evaluation) -> list[str]:
 def _warnings(evaluation: Evaluation) -> list[str]:
     """Those of the evaluation, and the lines of the belief that are warnings."""
     lines = evaluation.belief.lines() if evaluation.belief is not None else []
-    loud = [str(line) for line in lines if line.kind == "warning"]
-    return list(dict.fromkeys([*evaluation.warnings, *loud]))
+    loud = [line for line in lines if line.kind == "warning"]
+    return list(dict.fromkeys(texts([*evaluation.warnings, *loud])))
 
 
 def _notes(evaluation: Evaluation) -> list[str]:
     """Notes on the evaluation and on the comparison, without those that are elsewhere on the page."""
     elsewhere = {LIMITS_OF_CONSENSUS, *marked(evaluation.belief.lines() if evaluation.belief is not None else ())}
-    compared = marked(evaluation.comparison.notes) if evaluation.comparison is not None else ()
-    return [note for note in dict.fromkeys([*evaluation.notes, *compared]) if note not in elsewhere]
+    compared = evaluation.comparison.notes if evaluation.comparison is not None else ()
+    return [note for note in dict.fromkeys(marked([*evaluation.notes, *compared])) if note not in elsewhere]
 
 
 def _definitions(evaluation: Evaluation) -> list[tuple[str, str]]:

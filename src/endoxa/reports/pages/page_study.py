@@ -11,6 +11,7 @@ import polars as pl
 from endoxa.evaluations.pipelines import ALIGNED, BAG, F1, MEANINGS, MEASURES, NOTHING, PRECISION, TRUTH, PipelineStudy
 from endoxa.formatting import capitalised, clean, counted, html_of, number
 from endoxa.frozen import dataclass
+from endoxa.notes import marked
 from endoxa.reports.figures.way_dots import ranked, way_dots
 from endoxa.reports.pages import cells
 from endoxa.reports.pages.layout import Chart, Grid, Section, chart, render
@@ -216,5 +217,5 @@ def _notes(study: PipelineStudy) -> list[str]:
         f"{F1} is the harmonic mean of precision and recall on each page, averaged over pages.",
         "The same numbers by hand: endoxa eval --tokens bag --lines --plugin OUT/* (Method I), and --tokens align "
         "--near .8 (Method II).",
-        *study.ways[BAG].notes,
+        *marked(study.ways[BAG].notes),
     ]

@@ -12,6 +12,7 @@ from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.ratings import Analysis
 from endoxa.evaluations.sentences import answer
 from endoxa.formatting import capitalised, clean, counted, html_of, number, probability, share, shortened, signed
+from endoxa.notes import marked, texts
 from endoxa.reports.figures import rater_plots, rating_maps
 from endoxa.reports.pages import cells
 from endoxa.reports.pages.cells import Cell
@@ -37,10 +38,10 @@ def page(evaluation: Evaluation) -> str:
             counted(found.queries, "query", "queries"), counted(found.answers, "answer", "answers"),
             counted(found.undecided, "undecided", "undecided"),
         ],
-        warnings=evaluation.warnings,
+        warnings=texts(evaluation.warnings),
         sections=_sections(found),
         policies=found.policies(),
-        notes=evaluation.notes,
+        notes=marked(evaluation.notes),
         provenance=evaluation.provenance,
         files=evaluation.files,
         css=FLAGS,
