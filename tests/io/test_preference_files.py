@@ -13,7 +13,7 @@ from endoxa.errors import FileError
 from endoxa.io.formats import sniff
 from endoxa.io.qrels import PREFERENCES as FORM
 from endoxa.io.read import read
-from endoxa.io.sources import Piece, Source
+from endoxa.io.sources import Piece, source_of
 from endoxa.io.trec_text import Skipped, SkippedLinesWarning, exact, parts, regular
 from endoxa.measures.preference_judgments import Preferences
 
@@ -61,7 +61,7 @@ def test_the_fast_way_reads_the_same() -> None:
 
 def test_pieces_make_one_table(tmp_path) -> None:
     path = written(tmp_path, TEXT)
-    assert pl.concat([part.frame for part in parts(Source(path, str(path)), FORM, size=20)]).rows() == ROWS
+    assert pl.concat([part.frame for part in parts(source_of(path), FORM, size=20)]).rows() == ROWS
 
 
 def test_the_content_tells_unless_the_subgroup_is_a_number(tmp_path) -> None:

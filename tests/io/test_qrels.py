@@ -9,7 +9,7 @@ import pytest
 from endoxa.errors import FileError
 from endoxa.io.qrels import read_qrels
 from endoxa.io.read import read
-from endoxa.io.sources import opened
+from endoxa.io.sources import source_of
 from endoxa.io.trec_text import Skipped
 from endoxa.tables import Opinions
 
@@ -18,8 +18,7 @@ TEXT = "q1 ann a 2\nq1 bob a 1\nq2 ann b 0\n"
 
 def judgments(path: Path, text: str, **settings: object) -> Opinions:
     path.write_text(text)
-    with opened(path) as source:
-        return read_qrels(source, **settings)  # type: ignore[arg-type]
+    return read_qrels(source_of(path), **settings)  # type: ignore[arg-type]
 
 
 def test_column_two_names_the_assessor_if_asked_for(tmp_path: Path) -> None:

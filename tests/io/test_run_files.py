@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from endoxa.errors import FileError
 from endoxa.io.read import read
 from endoxa.io.run_files import blocks, map_blocks
-from endoxa.io.sources import ahead, opened
+from endoxa.io.sources import ahead, source_of
 from endoxa.io.trec_text import Skipped
 from endoxa.io.write import write
 from endoxa.tables import Run
@@ -179,8 +179,8 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_source_can_be_opened_once_and_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(grouped(2, 2))))
-    with opened("-") as source:
-        assert sum(map_blocks(source, len)) == len(read(source)) == 4
+    source = source_of("-")
+    assert sum(map_blocks(source, len)) == len(read(source)) == 4
 
 
 def test_a_fault_of_the_kernel_comes_out(tmp_path: Path) -> None:

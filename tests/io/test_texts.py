@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from endoxa.beliefs.alignment import aligned, bag_of_words
 from endoxa.errors import FileError
-from endoxa.io.sources import opened
+from endoxa.io.sources import source_of
 from endoxa.io.texts import read_texts
 
 
@@ -57,8 +57,8 @@ def test_what_is_read_can_be_voted_on(tmp_path: Path) -> None:
 
 def test_standard_input_and_open_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a b")))
-    with opened(saved(tmp_path / "b.txt", "b")) as source:
-        assert read_texts(["-", source]) == {"<stdin>": {"text": ["a", "b"]}, "b": {"text": ["b"]}}
+    source = source_of(saved(tmp_path / "b.txt", "b"))
+    assert read_texts(["-", source]) == {"<stdin>": {"text": ["a", "b"]}, "b": {"text": ["b"]}}
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0")), min_size=2, max_size=2))

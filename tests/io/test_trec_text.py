@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from endoxa.errors import EndoxaError, FileError
 from endoxa.io.read import read
 from endoxa.io.run_files import map_blocks
-from endoxa.io.sources import Piece, Source
+from endoxa.io.sources import Piece, source_of
 from endoxa.io.trec_text import (
     NUMBER,
     QRELS,
@@ -175,7 +175,7 @@ def test_cutting_a_file_into_pieces_changes_nothing(text: bytes, size: int) -> N
             path = Path(directory) / name
             path.write_bytes(data)
             try:
-                found = pl.concat(part.frame for part in parts(Source(path, "f"), RUN, size=size))
+                found = pl.concat(part.frame for part in parts(source_of(path, "f"), RUN, size=size))
             except FileError as error:
                 assert str(error) == meant if isinstance(meant, str) else not meant.height
             else:

@@ -142,7 +142,7 @@ def test_scores_and_judgments_that_were_read_natively_can_be_sent_to_other_proce
     run, qrels = files
     scores = endoxa.measure(str(run), str(qrels), ["RR"])
     assert pickle.loads(pickle.dumps(scores)).frame.equals(scores.frame)
-    judgments = natively_judged(str(qrels))
+    judgments = natively_judged(sources.source_of(qrels))
     assert judgments is not None and judgments.judged is not None
     again = pickle.loads(pickle.dumps(judgments))
     assert again.judged is None

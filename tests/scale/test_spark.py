@@ -21,6 +21,7 @@ import endoxa
 from endoxa.errors import CallError, EndoxaError, FileError, InstallError, TableError
 from endoxa.evaluations.settings import Settings
 from endoxa.io import distributed, table_files
+from endoxa.io.sources import source_of
 from endoxa.measures.preference_judgments import Preferences
 from endoxa.scale import spark
 from endoxa.tables import Opinions, Run
@@ -167,7 +168,7 @@ def mixed_lines(path: str) -> list[str]:
 def files_of(*paths: Any) -> Any:
     from endoxa.io.run_files import RunFiles
 
-    return RunFiles(tuple(map(str, paths)))
+    return RunFiles(tuple(map(source_of, paths)))
 
 
 @needs_spark

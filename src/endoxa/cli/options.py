@@ -216,7 +216,7 @@ class Inputs:
     """The positional words, told apart: the reference (None: there is none), runs, measures."""
 
     reference: Any
-    runs: list[str]
+    runs: list[Any]
     measures: list[Any]
 
 
@@ -226,29 +226,35 @@ def told_apart(
 ) -> Inputs:  # fmt: skip
     """Files are told apart by content; anything that is not a file must parse as a measure."""
     from endoxa.io.read import is_there, kind_of
+    from endoxa.io.sources import source_of
     from endoxa.verbs.inputs import Files
 
-    kinds = {} if qrels is None else {qrels: "qrels" if (kind := kind_of(qrels)) in {"run", "both"} else kind}
-    found_runs, named = list(runs or []), list(measures or [])
-    seen = {qrels, *found_runs}
+    kinds = {}
+    if qrels is not None:
+        kind = kind_of(judged := source_of(qrels))
+        kinds[judged] = "qrels" if kind in {"run", "both"} else kind
+    found_runs, named = [source_of(run) for run in runs or []], list(measures or [])
+    seen = {qrels, *(runs or [])}
     for word in words or []:
+        source = source_of(word)
         if word == "-":
-            found_runs.append(word)
+            found_runs.append(source)
         elif is_there(word):
             if word in seen:
                 raise CallError(f"{word} is given twice; name each file once")
             seen.add(word)
-            kind = kind_of(word, strict=True)
+            kind = kind_of(source, strict=True)
             if kind in {"run", "both"}:
-                found_runs.append(word)
+                found_runs.append(source)
             if kind != "run":
-                kinds[word] = kind
+                kinds[source] = kind
         else:
             named.append(word)
     parsed = _measures(named, words or [])
-    if not kinds and "-" in found_runs and len(found_runs) > 1:  # runs are there: what is piped are judgments
-        found_runs.remove("-")
-        kinds["-"] = "qrels"
+    piped = [source for source in found_runs if source.given == "-"]
+    if not kinds and piped and len(found_runs) > 1:  # runs are there: what is piped are judgments
+        found_runs.remove(piped[0])
+        kinds[piped[0]] = "qrels"
     return Inputs(Files(kinds) if kinds else None, found_runs, parsed)
 
 

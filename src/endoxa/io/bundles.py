@@ -27,7 +27,7 @@ from endoxa.io.formats import MANIFEST
 from endoxa.io.limits import refuse_cells, refuse_content
 from endoxa.io.missing_files import unreadable
 from endoxa.io.parquet import parquet_rows
-from endoxa.io.sources import opened
+from endoxa.io.sources import Where, source_of
 from endoxa.io.spreadsheets import escaped, unescaped
 from endoxa.io.write import replacing
 from endoxa.tables import Answers, Bundle, Labels, Opinions, Run, Table, Taxonomy
@@ -202,27 +202,27 @@ the hash shows whether your copy is the same. Raters have the names under which 
 # ---- reading ------------------------------------------------------------------------------------------
 
 
-def read_bundle(path: str | os.PathLike[str], *, check_files: bool = True) -> Bundle:
+def read_bundle(path: Where, *, check_files: bool = True) -> Bundle:
     """Read a bundle. Version, member names, sizes, hashes and tables are checked; nothing is unpacked to disk.
 
     check_files=False does not check the files under `files/`, because scoring needs only the tables.
     """
-    with opened(path) as source:
-        label = source.label
-        try:
-            archive = zipfile.ZipFile(source.path)
-        except faults.ZIP:
-            raise FileError(label, "the file is not a zip, or is damaged", AGAIN) from None
-        with archive:
-            infos = _infos(archive, label)
-            manifest = _read_manifest(archive, infos, label)
-            hashes = _hashes(manifest, infos, label)
-            contents = {}
-            for name, info in infos.items():
-                if name in READ:
-                    contents[name] = _content(archive, info, hashes[name], label)
-                elif check_files or "/" not in name:
-                    _content(archive, info, hashes.get(name), label, keep=False)
+    source = source_of(path)
+    label = source.label
+    try:
+        archive = zipfile.ZipFile(source.path)
+    except faults.ZIP:
+        raise FileError(label, "the file is not a zip, or is damaged", AGAIN) from None
+    with archive:
+        infos = _infos(archive, label)
+        manifest = _read_manifest(archive, infos, label)
+        hashes = _hashes(manifest, infos, label)
+        contents = {}
+        for name, info in infos.items():
+            if name in READ:
+                contents[name] = _content(archive, info, hashes[name], label)
+            elif check_files or "/" not in name:
+                _content(archive, info, hashes.get(name), label, keep=False)
     return _bundle_of(manifest, contents, label)
 
 

@@ -26,8 +26,8 @@ from endoxa.errors import FileError, TableError
 from endoxa.images.corpus import Corpus, Progress, Skipped, items_of, words_of
 from endoxa.io.decoding import is_picture
 from endoxa.io.formats import FORMATS, Format
-from endoxa.io.sources import Source, opened
-from endoxa.io.table_files import lines_of, rows_of, text_of
+from endoxa.io.sources import Source, source_of, text_of
+from endoxa.io.table_files import lines_of, rows_of
 
 MASKS = "masks"
 ABROAD = {".heic": "HEIC", ".heif": "HEIF", ".avif": "AVIF", ".jxl": "JPEG XL"}  # pictures that cannot be decoded here
@@ -61,8 +61,8 @@ def read_corpus(
     if form is None and place.exists():
         what = "is a picture, not a corpus" if is_picture(place) else "is not a manifest"
         raise FileError(str(place), what, "name a folder of pictures, or a .csv, .tsv, .jsonl or .parquet")
-    with opened(place) as source:
-        return _in_manifest(source, form or "csv", place, progress)
+    source = source_of(place)
+    return _in_manifest(source, form or "csv", place, progress)
 
 
 # ---- folders --------------------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ def _in_folder(folder: Path, language: str, leave_out: Sequence[str], progress: 
         if progress is not None:
             progress(folder.name, at, len(paths))
     skipped += [Skipped(mask, "is a mask without a picture") for mask in masks.values()]
-    return _corpus(rows, str(folder), Source(folder, str(folder)), folder.name, skipped)
+    return _corpus(rows, str(folder), source_of(folder, str(folder)), folder.name, skipped)
 
 
 def caption_of(folder: Path, path: str, language: str, skipped: list[Skipped]) -> str | None:

@@ -18,7 +18,7 @@ from endoxa.errors import EndoxaError, FileError, TableError
 from endoxa.frozen import dataclass
 from endoxa.io.formats import look
 from endoxa.io.run_files import RunFiles, distinct_names, map_blocks
-from endoxa.io.sources import GZIP, PIECE, ZSTD, Source, count, is_stream, opened, spans
+from endoxa.io.sources import GZIP, PIECE, Source, count, is_stream, source_of, spans
 from endoxa.io.table_files import row_spans
 from endoxa.io.trec_text import RUN, Skipped, refuse_empty, separated, tell
 from endoxa.measures.looked_up import Sought
@@ -76,20 +76,20 @@ class DistributedFiles:
         task = partial(_scored, kernel, self._reading)
         every = spark.mapped(self.on, task, [part for parts in planned for part in parts], apart=True)
         taken: list[str] = []
-        for path, parts in zip(self.files.paths, planned, strict=True):
+        for source, parts in zip(self.files.sources, planned, strict=True):
             read = [next(every) for _ in parts]
             lists = [one for part in read for one in part.lists]
             for skipped in (one for part in read for one in part.skipped):
                 tell(skipped, self.files.report)
             if not lists:
-                refuse_empty(Source(Path(path), path), RUN, 0, len(read[0].skipped))
+                refuse_empty(source, RUN, 0, len(read[0].skipped))
             names = list(dict.fromkeys(system for system, _ in lists))
-            renamed = distinct_names(names, taken, path)
+            renamed = distinct_names(names, taken, source)
             taken += renamed.values()
             grouped = len(set(lists)) == len(lists)
-            yield names, renamed, self._joined(read) if grouped else self._shuffled(path, parts, kernel)
+            yield names, renamed, self._joined(read) if grouped else self._shuffled(source, parts, kernel)
             if self.files.progress is not None:
-                self.files.progress(path, parts[0].size, parts[0].size)
+                self.files.progress(source.label, parts[0].size, parts[0].size)
 
     def whole(self) -> Run:
         """All systems as one table, in the memory of this machine."""
@@ -109,30 +109,30 @@ class DistributedFiles:
 
     def _planned(self) -> list[list[Part]]:
         """The tasks of each file."""
-        wholes = [self._whole(path) for path in self.files.paths]
+        wholes = [self._whole(source) for source in self.files.sources]
         every = sum(part.size for part, _ in wholes)
         size = min(max(every // (TASKS * spark.cores(self.on)), PIECE), LARGEST)
         return [self._cut(part, size) if divisible else [part] for part, divisible in wholes]
 
-    def _whole(self, path: str) -> tuple[Part, bool]:
+    def _whole(self, source: Source) -> tuple[Part, bool]:
         """A file, and whether it can be cut."""
-        if path == "-" or is_stream(Path(path)):
-            name = "standard input" if path == "-" else "a pipe"
-            raise FileError(path, f"workers cannot read {name}", "save it where all workers see it")
-        with opened(path, unpack=False) as source:
-            magic = source.magic()
-            packed = magic == ZSTD or magic.startswith(GZIP)
-            form = None if packed or self.files.lenient else look(source, "run").format
-            part = Part(str(Path(path).resolve()), path, source.whole, text=form != "parquet")
-            tabs = form == "trec" and separated(source, RUN, blanks=self.files.blanks).tabs
-            return part, form in {"trec", "parquet"} and not tabs
+        if source.given == "-" or is_stream(Path(source.given)):
+            name = "standard input" if source.given == "-" else "a pipe"
+            raise FileError(source.given, f"workers cannot read {name}", "save it where all workers see it")
+        content = source.content
+        path = content.packed or content.path
+        packed = content.packed is not None or content.magic.startswith(GZIP)
+        form = None if packed or self.files.lenient else look(source, "run").format
+        part = Part(str(path.resolve()), source.label, path.stat().st_size, text=form != "parquet")
+        tabs = form == "trec" and separated(source, RUN, blanks=self.files.blanks).tabs
+        return part, form in {"trec", "parquet"} and not tabs
 
     @staticmethod
     def _cut(part: Part, size: int) -> list[Part]:
         """Parts of a file of about the same size."""
         size = part.size // max(-(-part.size // size), 1)
         size += size // 32  # a cut is at the end of the query before; what is left is no part of its own
-        source = Source(Path(part.path), part.label)
+        source = source_of(part.path, part.label)
         cuts = spans(source, size) if part.text else row_spans(source, size // BYTES_OF_ROW)
         return [replace(part, span=span) for span in cuts] if len(cuts) > 1 else [part]
 
@@ -140,14 +140,14 @@ class DistributedFiles:
     def _joined(read: list[_Read]) -> list[Any]:
         return [result for part in read for result in part.results]
 
-    def _shuffled(self, path: str, parts: list[Part], kernel: Callable[[Run], T]) -> list[T]:
+    def _shuffled(self, source: Source, parts: list[Part], kernel: Callable[[Run], T]) -> list[T]:
         """The results of a file that is not grouped by query. What is wrong with it the reader of one machine says."""
         numbered = list(enumerate(parts))
         rows = spark.rows_of(self.on, partial(_rows, self._reading), numbered, ROWS)
         try:
             return list(spark.mapped_rows(rows, partial(_ranked, kernel, self.files.ties), ("system", "part", "rank")))
         except EndoxaError:
-            list(replace(self.files, paths=(path,), progress=None).map(len))
+            list(replace(self.files, sources=(source,), progress=None).map(len))
             raise
 
 
@@ -189,12 +189,11 @@ class DistributedFrame:
 def _scored(kernel: Callable[[Run], Any], reading: dict[str, Any], part: Part) -> _Read:
     """Read a part of a file and score its blocks, by the reader and the kernel of one machine."""
     skipped: list[Skipped] = []
-    with opened(_seen(part)) as file:
-        source = replace(file, label=part.label, span=part.span)
-        try:
-            read = map_blocks(source, partial(_with_lists, kernel), **reading, report=skipped.append, workers=0)
-        except FileError as error:
-            raise _moved(error, part) from None
+    source = Source(_seen(part), part.label, part.span)
+    try:
+        read = map_blocks(source, partial(_with_lists, kernel), **reading, report=skipped.append, workers=0)
+    except FileError as error:
+        raise _moved(error, part) from None
     return _Read([one for lists, _ in read for one in lists], [result for _, result in read], tuple(skipped))
 
 

@@ -8,6 +8,7 @@ Rows with what was retrieved and what is relevant are of kind `both`: a run and 
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
@@ -19,7 +20,7 @@ from endoxa.io.beir import are_judgments
 from endoxa.io.faults import first_line
 from endoxa.io.json_documents import REMEDY, document_of
 from endoxa.io.list_rows import Names, names_of, names_of_row
-from endoxa.io.sources import PARQUET, Source, Where, opened
+from endoxa.io.sources import PARQUET, ZIP, Source, Where, source_of
 from endoxa.io.trec_text import (
     QRELS,
     RUN,
@@ -41,7 +42,7 @@ Kind = Literal[
 ]  # fmt: skip
 Wanted = Literal["auto"] | Kind
 # Beside the obvious: `lists` are lines of JSON with a list each, `ranks` MS MARCO's runs, `words` qrels in words.
-Format = Literal["trec", "csv", "tsv", "jsonl", "json", "parquet", "lists", "ranks", "words"]
+Format = Literal["trec", "csv", "tsv", "jsonl", "json", "parquet", "lists", "ranks", "words", "zip"]
 
 # A table is of this kind if it has these columns.
 COLUMNS: dict[Kind, tuple[str, ...]] = {
@@ -59,7 +60,6 @@ COLUMN_NAMES = {name for columns in COLUMNS.values() for name in columns}
 DOCUMENTS = {"auto", "run", "qrels", "sampled", "opinions", "belief"}  # kinds that JSON in one piece may hold
 RENAME = "name the columns query, item and score (a run) or grade (judgments)"
 TABLES_ONLY = {"belief", "labels", "answers"}  # these kinds have no TREC text
-ZIP = b"PK\x03\x04"
 EVALUATION = b"endoxa-evaluation"
 MANIFEST = "bundle.json"  # the member that makes a zip a bundle
 JSON = re.compile(rb'[\[{][ \t\r]*(["\[{]|$)')  # how JSON begins; a query of TREC's text may begin with a brace too
@@ -79,33 +79,66 @@ class Look:
 
 def sniff(where: Where) -> Kind:
     """Return the kind of table in a file. Only the first lines are examined; `read` checks the rest."""
-    with opened(where) as source:
-        return "bundle" if _holds_bundle(source) else look(source).kind
+    return _look(source_of(where), "auto").kind
 
 
-def _holds_bundle(source: Source) -> bool:
-    """Whether the file is a zip with a manifest. Any other zip is refused."""
-    if source.magic() != ZIP:
-        return False
+def look(source: Source, wanted: Wanted = "auto") -> Look:
+    """Return the kind and format of a file; `wanted` decides where the content is ambiguous. A bundle is refused."""
+    found = _look(source, wanted)
+    if found.kind == "bundle":
+        remedy = "score runs against it with endoxa eval"
+        raise FileError(source.label, "the file is a bundle of several tables", remedy)
+    return found
+
+
+def _look(source: Source, wanted: Wanted) -> Look:
+    """Recognise a file, unless what was recognised before decides."""
+    looks = source.seen.looks
+    found: Look | None = looks.get(wanted) or _decided(looks.get("auto"), wanted)
+    if found is None:
+        found = looks[wanted] = _recognised(source, wanted)
+        if found.format in {"json", "jsonl", "lists", "zip"}:  # up to a mebibyte each, for thousands of files
+            source.seen.first = None
+    return found
+
+
+def _decided(found: Look | None, wanted: Wanted) -> Look | None:
+    """What a file is if `wanted`, by what it is in any case; None where that does not tell."""
+    if found is None or found.kind == "bundle":
+        return found
+    judged = wanted in {"qrels", "sampled", "opinions"}
+    if found.kind == "both":
+        kind: Kind | None = "run" if wanted == "run" else "opinions" if judged else None
+        return None if kind is None else Look(kind, found.format)
+    same = found.kind == wanted or (judged and found.kind == "opinions")
+    same = same or (wanted in {"qrels", "opinions"} and found.kind in {"qrels", "sampled"})
+    return found if same and (found.format != "json" or wanted in DOCUMENTS) else None
+
+
+def _bundle(source: Source) -> Look:
+    """A zip with a manifest. Any other zip is refused."""
     import zipfile
 
     try:
-        with zipfile.ZipFile(source.path) as archive:
+        try:
+            archive = zipfile.ZipFile(io.BytesIO(source.first))
+        except faults.ZIP:  # damaged, or the list of its members is longer
+            archive = zipfile.ZipFile(source.path)
+        with archive:
             if MANIFEST in archive.namelist():
-                return True
+                return Look("bundle", "zip")
     except faults.ZIP:
         raise FileError(source.label, "the zip is damaged or incomplete", "download or create it again") from None
     raise FileError(source.label, f"the zip has no member {MANIFEST}", "unpack it and give the files in it")
 
 
-def look(source: Source, wanted: Wanted = "auto") -> Look:
-    """Return the kind and format of a file; `wanted` decides where the content is ambiguous."""
-    if _holds_bundle(source):
-        remedy = "score runs against it with endoxa eval"
-        raise FileError(source.label, "the file is a bundle of several tables", remedy)
-    if source.magic() == PARQUET:
+def _recognised(source: Source, wanted: Wanted) -> Look:
+    if source.content.magic == ZIP:
+        return _bundle(source)
+    if source.content.magic == PARQUET:
         try:
-            schema, metadata = pl.read_parquet_schema(source.path), pl.read_parquet_metadata(source.path)
+            schema = pl.read_parquet_schema(io.BytesIO(source.first))
+            metadata = pl.read_parquet_metadata(io.BytesIO(source.first))
         except faults.PARQUET as error:
             raise damaged(source, "Parquet", error) from None
         if "endoxa.evaluation" in metadata:
@@ -113,7 +146,7 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
         if (lists := lists_in(schema)) is not None:
             return Look(_held(lists, source.label, wanted), "parquet")
         return Look(kind_of(schema, source.label, wanted), "parquet")
-    head = source.head()
+    head = source.first
     if head.lstrip().startswith(b"{") and EVALUATION in head[:80]:
         return Look("evaluation", "json")
     tabs = columns_by_tabs(head)
@@ -321,7 +354,6 @@ def header(line: bytes, separator: str) -> list[str]:
     """Return the column names in the first line, if it is a header in this format."""
     text = line.decode("utf-8", "replace").rstrip("\r")
     import csv
-    import io
 
     try:
         return next(csv.reader(io.StringIO(text), delimiter=separator), [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -13,7 +14,7 @@ from endoxa.io import faults
 from endoxa.io.layouts import MTEB, Layout, laid_out, model_of
 from endoxa.io.limits import refuse_cells
 from endoxa.io.list_rows import EXPECTED, Names, names_of_row, spread
-from endoxa.io.sources import BOM, LONGEST_HEAD, Source, raw
+from endoxa.io.sources import BOM, LONGEST_HEAD, Source, text_of
 from endoxa.later import pl
 
 REMEDY = "name the kind with --run or --qrels (in Python kind='run' or kind='qrels')"
@@ -34,35 +35,49 @@ DEEPEST = 6  # levels; predictions of MTEB have four
 class Document:
     """What the beginning of a document shows: the columns of its rows, or that it is nested; `sort` of its numbers.
 
-    The sort is that of a layout, or null where every number is.
+    The sort is that of a layout, or null where every number is. `mteb`: these are predictions of MTEB. `content` is the
+    whole document, if its beginning is all of it, and `size` that of its text.
     """
 
     columns: tuple[str, ...] = ()
     lists: Names | None = None
     sort: str = ""
+    mteb: bool = False
     model: str | None = None
+    content: list[Any] | Layout | None = None
+    size: int = 0
 
 
 def document_of(source: Source) -> Document:
-    """Look at the beginning of a document; refuse what is neither runs nor judgments."""
-    with raw(source) as (stream, _):
-        data = stream.read(LONGEST_HEAD).removeprefix(BOM)
-    text = data.decode("utf-8", "replace")
+    """Return what the beginning of a document shows, parsed once; refuse what is neither runs nor judgments."""
+    if source.seen.document is None:
+        text = source.first.decode("utf-8", "replace")
+        is_whole = len(source.first) < LONGEST_HEAD - len(BOM)
+        document = _document(source, text, is_whole=is_whole)
+        if not is_whole or "\ufffd" in text:  # the reader must see the rest, or say which byte is wrong
+            document = replace(document, content=None)
+        source.seen.document = document
+    found: Document = source.seen.document
+    return found
+
+
+def _document(source: Source, text: str, *, is_whole: bool) -> Document:
     try:
-        value = _whole(source, text) if len(data) < LONGEST_HEAD - len(BOM) else _begun(text)
+        value = _whole(source, text) if is_whole else _begun(text)
     except RecursionError:
         raise FileError(source.label, "the JSON is nested too deeply", NEITHER) from None
     if isinstance(value, list):
         row = value[0] if value else None
         if not isinstance(row, Mapping):
             raise FileError(source.label, "the JSON is a list, but not of rows", NEITHER)
-        return Document(tuple(map(str, row)), names_of_row(row, source.label))
+        names = names_of_row(row, source.label)
+        return Document(tuple(map(str, row)), names, content=value, size=len(text.encode()))
     if not isinstance(value, Mapping):
         raise FileError(source.label, "the JSON is neither runs nor judgments", NEITHER)
     layout = _understood(source, value)
     numbers = layout.frame["number"]
     sort = "null" if numbers.null_count() == len(numbers) else "run" if layout.listed else layout.sort
-    return Document(sort=sort, model=model_of(value))
+    return Document(sort=sort, mteb=MTEB in value, model=model_of(value), content=layout)
 
 
 def _understood(source: Source, value: Mapping[Any, Any]) -> Layout:
@@ -162,18 +177,17 @@ def _blank(text: str, at: int) -> int:
     return at
 
 
-def rows_of_document(source: Source, data: bytes, kind: str) -> tuple[pl.DataFrame, list[int | None]]:
+def rows_of_document(source: Source, kind: str) -> tuple[pl.DataFrame, list[int | None]]:
     """Return the rows of a document: of a run (score), of judgments (grade), or as they stand in a list of rows."""
-    value = _whole(source, data.decode())
-    if isinstance(value, list):
-        return _rows(source, value, kind, len(data))
-    if not isinstance(value, Mapping):
-        raise FileError(source.label, "the JSON is neither runs nor judgments", NEITHER)
-    layout = _understood(source, value)
-    if kind != "run" and "system" in layout.frame.columns:
-        named = "MTEB's predictions" if MTEB in value else "runs: {system: {query: {item: score}}}"
+    document = document_of(source)
+    if document.content is None:
+        document = _document(source, text_of(source).decode(), is_whole=True)
+    if not isinstance(document.content, Layout):
+        return _rows(source, document.content or [], kind, document.size)
+    if kind != "run" and "system" in document.content.frame.columns:
+        named = "MTEB's predictions" if document.mteb else "runs: {system: {query: {item: score}}}"
         raise FileError(source.label, f"the JSON holds {named}", f"give a file of {kind}")
-    return layout.rows(kind), []
+    return document.content.rows(kind), []
 
 
 def _rows(source: Source, found: list[Any], kind: str, size: int) -> tuple[pl.DataFrame, list[int | None]]:

@@ -12,7 +12,7 @@ from io import FileIO
 from typing import Any, TypeVar
 
 from endoxa.frozen import dataclass
-from endoxa.io.sources import BOM, Source, Where, ahead, opened, raw
+from endoxa.io.sources import BOM, Source, ahead, raw
 from endoxa.later import np, pl
 from endoxa.measures.looked_up import Sought
 from endoxa.native import DECLINED, OK, UNGROUPED, core
@@ -31,13 +31,13 @@ SMALL = 2 << 20  # bytes below which a second thread costs more than it saves
 # ---- judgments ----------------------------------------------------------------------------------------
 
 
-def judged_of(where: Where) -> Judged | None:
+def judged_of(source: Source) -> Judged | None:
     """Judgments in a file of TREC's qrels."""
     native = core()
     if native is None:
         return None
     reader = native.qrels()
-    with opened(where) as source, raw(source) as (stream, file):
+    with raw(source) as (stream, file):
         for chunk in _chunks(stream, file, _start(stream), source.whole):
             if native.feed_qrels(reader, chunk) != OK:
                 return None
@@ -141,61 +141,69 @@ def _is_text(name: str) -> bool:
 
 def _read(
     native: Any, source: Source, reader: Callable[..., Any], close: Callable[[list[Any], int], Any],
-    progress: Progress | None, *, gather: bool = False, plain: bool = False,
+    progress: Progress | None, *, plain: bool = False,
 ) -> Any:  # fmt: skip
     """What `close` finds in the readers of the parts of a file, or a status; `plain` needs no NumPy."""
     with raw(source) as (stream, file):
-        start, whole = _start(stream), source.whole
-        packed = stream if isinstance(stream, GzipFile) else None
-        ends = [start, whole] if packed is not None else _ends(file, start, whole, gather=gather)
-        readers = [reader(gather=gather) for _ in ends[1:]]
-        statuses = [OK] * len(readers)
-
-        def tell(done: int) -> None:
-            if progress is not None:
-                progress(min(done, whole), whole)
-
-        def unpack(number: int) -> None:
-            assert packed is not None
-            for chunk in _unpacked(packed):
-                statuses[number] = native.feed_run(readers[number], chunk)
-                if statuses[number]:
-                    return
-                tell(file.tell())
-
-        def pour(number: int) -> None:
-            for begin in range(ends[number], ends[number + 1], SLICE):
-                end = min(begin + SLICE, ends[number + 1])
-                statuses[number] = native.pour_run(readers[number], file.fileno(), begin, end, CHUNK)
-                if any(statuses):
-                    return
-                if number == 0:
-                    tell((end - start) * len(readers))
-
-        work = pour if packed is None else unpack
-        others: list[_Thread] = []
-        try:
-            for number in range(1, len(readers)):
-                others.append(_Thread(work, number))
-            if others and not plain:  # the native core does not need Python meanwhile, which can load what scores
-                with suppress(RuntimeError):  # no thread is left: it is loaded later
-                    others.append(_Thread(_load_numpy, len(readers)))
-            work(0)
-            for one in others:
-                one.join()
-        except BaseException:
-            statuses[0] = DECLINED  # the others end, before the file is closed
-            for one in others:
-                one.join()
-            raise
-        for one in others:
-            one.result()
-    failed = max(statuses)
-    found = failed if failed != OK else close(readers, THREADS)
-    if found == UNGROUPED and not gather:  # a query comes back: all rows are kept, and grouped at the end
-        del readers
-        return _read(native, source, reader, close, progress, gather=True, plain=plain)
+        read = partial(_parts_read, native, source.whole, stream, file, reader, close, progress, plain=plain)
+        found = read(gather=False)
+        if found == UNGROUPED:  # a query comes back: all rows are kept, and grouped at the end
+            stream.seek(0)
+            found = read(gather=True)
     return found
+
+
+def _parts_read(
+    native: Any, whole: int, stream: FileIO | GzipFile, file: FileIO, reader: Callable[..., Any],
+    close: Callable[[list[Any], int], Any], progress: Progress | None, *, gather: bool, plain: bool,
+) -> Any:  # fmt: skip
+    start = _start(stream)
+    packed = stream if isinstance(stream, GzipFile) else None
+    ends = [start, whole] if packed is not None else _ends(file, start, whole, gather=gather)
+    readers = [reader(gather=gather) for _ in ends[1:]]
+    statuses = [OK] * len(readers)
+
+    def tell(done: int) -> None:
+        if progress is not None:
+            progress(min(done, whole), whole)
+
+    def unpack(number: int) -> None:
+        assert packed is not None
+        for chunk in _unpacked(packed):
+            statuses[number] = native.feed_run(readers[number], chunk)
+            if statuses[number]:
+                return
+            tell(file.tell())
+
+    def pour(number: int) -> None:
+        for begin in range(ends[number], ends[number + 1], SLICE):
+            end = min(begin + SLICE, ends[number + 1])
+            statuses[number] = native.pour_run(readers[number], file.fileno(), begin, end, CHUNK)
+            if any(statuses):
+                return
+            if number == 0:
+                tell((end - start) * len(readers))
+
+    work = pour if packed is None else unpack
+    others: list[_Thread] = []
+    try:
+        for number in range(1, len(readers)):
+            others.append(_Thread(work, number))
+        if others and not plain:  # the native core does not need Python meanwhile, which can load what scores
+            with suppress(RuntimeError):  # no thread is left: it is loaded later
+                others.append(_Thread(_load_numpy, len(readers)))
+        work(0)
+        for one in others:
+            one.join()
+    except BaseException:
+        statuses[0] = DECLINED  # the others end, before the file is closed
+        for one in others:
+            one.join()
+        raise
+    for one in others:
+        one.result()
+    failed = max(statuses)
+    return failed if failed != OK else close(readers, THREADS)
 
 
 def _load_numpy(_: int) -> None:

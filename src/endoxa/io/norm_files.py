@@ -13,8 +13,8 @@ from typing import Any
 
 from endoxa.errors import FileError
 from endoxa.io.formats import FORMATS, Format
-from endoxa.io.sources import Source, opened
-from endoxa.io.table_files import lines_of, rows_of, text_of
+from endoxa.io.sources import PARQUET, Source, source_of, text_of
+from endoxa.io.table_files import lines_of, rows_of
 
 WORD = ("word",)
 RATING = ("rating", "conc.m", "concreteness")
@@ -22,29 +22,29 @@ RATING = ("rating", "conc.m", "concreteness")
 
 def read_norms(place: str | Path) -> dict[str, float]:
     """The rating of each word, words in lower case; rows without a rating are left out."""
-    with opened(place) as source:
-        form = _form(source)
-        norms: dict[str, float] = {}
-        for line, row in _rows(source, form):
-            names = {str(name).strip().lower(): name for name in row}
-            word, rating = (_column(source, names, known, line) for known in (WORD, RATING))
-            if row[word] is None or row[rating] is None:
-                continue
-            key = " ".join(str(row[word]).split()).casefold()
-            if key in norms:
-                raise FileError(source.label, f"the word {key!r} has two ratings", "remove one of them", line)
-            norms[key] = _number(source, row[rating], line)
-        if not norms:
-            raise FileError(source.label, "holds no rating", "expected the columns word and rating, a word per line")
-        return norms
+    source = source_of(place)
+    form = _form(source)
+    norms: dict[str, float] = {}
+    for line, row in _rows(source, form):
+        names = {str(name).strip().lower(): name for name in row}
+        word, rating = (_column(source, names, known, line) for known in (WORD, RATING))
+        if row[word] is None or row[rating] is None:
+            continue
+        key = " ".join(str(row[word]).split()).casefold()
+        if key in norms:
+            raise FileError(source.label, f"the word {key!r} has two ratings", "remove one of them", line)
+        norms[key] = _number(source, row[rating], line)
+    if not norms:
+        raise FileError(source.label, "holds no rating", "expected the columns word and rating, a word per line")
+    return norms
 
 
 def _form(source: Source) -> Format:
     """The format by the suffix; a text of another suffix is TSV if its first line has a tab, else CSV."""
-    if source.magic().startswith(b"PAR1"):
+    if source.content.magic == PARQUET:
         return "parquet"
     suffix = Path(source.label.removesuffix(".gz").removesuffix(".zst")).suffix.lower()
-    return FORMATS.get(suffix) or ("tsv" if b"\t" in source.head().partition(b"\n")[0] else "csv")
+    return FORMATS.get(suffix) or ("tsv" if b"\t" in source.first.partition(b"\n")[0] else "csv")
 
 
 def _rows(source: Source, form: Format) -> Iterator[tuple[int, dict[str, Any]]]:

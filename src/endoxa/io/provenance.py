@@ -6,13 +6,14 @@ from pathlib import Path
 
 from endoxa.evaluations.evaluation import File
 from endoxa.io.missing_files import unreadable
-from endoxa.io.sources import opened
+from endoxa.io.sources import Where, source_of
 
 
-def provenance(path: str, kind: str = "") -> File:
+def provenance(where: Where, kind: str = "") -> File:
     """Return the name, size and SHA-256 of a file that was read; of a collection of BEIR, those of its judgments."""
-    with opened(path, unpack=False) as source:
-        return File(Path(source.label).name, source.whole, fingerprint(source.path), kind)
+    source = source_of(where)
+    path = source.content.packed or source.path
+    return File(Path(source.label).name, path.stat().st_size, fingerprint(path), kind)
 
 
 def fingerprint(path: Path) -> str:

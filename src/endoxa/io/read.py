@@ -15,7 +15,7 @@ from endoxa.io.native_files import judged_of, judged_of_dict
 from endoxa.io.objects import joined, of_object, systems_in
 from endoxa.io.qrels import read_preferences, read_qrels
 from endoxa.io.run_files import read_run
-from endoxa.io.sources import Source, Where, opened
+from endoxa.io.sources import Source, Where, source_of, text_of
 from endoxa.io.trec_text import Report, columns_by_tabs, first_columns
 from endoxa.later import pl
 from endoxa.policies import Ties
@@ -65,21 +65,18 @@ def read(
     return of_object(source, kind=kind, name=name, ties=ties)
 
 
-def natively_judged(source: str | dict[Any, Any]) -> Opinions | None:
+def natively_judged(source: Source | dict[Any, Any]) -> Opinions | None:
     """Judgments in a file of qrels or in a dict, without a frame; None where only the exact readers can judge them."""
     judged = judged_of_dict(source) if isinstance(source, dict) else _judged(source)
     return None if judged is None else Opinions.of_judged(judged)
 
 
-def _judged(path: str) -> Judged | None:
-    if path == "-":  # standard input is read only once
+def _judged(source: Source) -> Judged | None:
+    try:
+        found = look(source, "qrels")
+    except EndoxaError:  # the exact reader says it again
         return None
-    with opened(path) as source:
-        try:
-            found = look(source, "qrels")
-        except EndoxaError:  # the exact reader says it again
-            return None
-        return judged_of(source) if (found.kind, found.format) == ("qrels", "trec") else None
+    return judged_of(source) if (found.kind, found.format) == ("qrels", "trec") else None
 
 
 def is_there(path: str | os.PathLike[str]) -> bool:
@@ -90,12 +87,12 @@ def is_there(path: str | os.PathLike[str]) -> bool:
         return False
 
 
-def kind_of(path: str, *, strict: bool = False) -> str:
-    """What a file holds; a pipe, or what cannot be told, is taken for judgments: their reader gives the line."""
-    if path == "-" or not is_there(path):
+def kind_of(source: Source, *, strict: bool = False) -> str:
+    """What a file holds; standard input, and what cannot be told, is taken for judgments: their reader says more."""
+    if source.given == "-" or not is_there(source.given):
         return "qrels"
     try:
-        return sniff(path)
+        return sniff(source)
     except EndoxaError:
         if strict:
             raise
@@ -107,32 +104,32 @@ def _read_file(
 ) -> AnyTable | Evaluation:
     """`reading` are lenient, blanks and report, which every reader of rows takes."""
     from endoxa.io.evaluations import of_text
-    from endoxa.io.table_files import metadata, read_paths, read_table, text_of
+    from endoxa.io.table_files import metadata, read_paths, read_table
 
-    with opened(where) as source:
-        found = look(source, kind)
-        if found.kind == "evaluation":
-            if found.format == "json":
-                return of_text(source, text_of(source).decode())
-            words = metadata(source, "parquet")
-            scores = read_table(source, "scores", "parquet") if "kind" in words else None
-            return of_text(source, words["evaluation"], scores if isinstance(scores, Scores) else None)
-        if found.kind == "both":
-            raise FileError(source.label, "the rows hold a run and judgments", REMEDY)
-        if found.format == "words":
-            from endoxa.io.worded_qrels import read_worded
+    source = source_of(where)
+    found = look(source, kind)
+    if found.kind == "evaluation":
+        if found.format == "json":
+            return of_text(source, text_of(source).decode())
+        words = metadata(source, "parquet")
+        scores = read_table(source, "scores", "parquet") if "kind" in words else None
+        return of_text(source, words["evaluation"], scores if isinstance(scores, Scores) else None)
+    if found.kind == "both":
+        raise FileError(source.label, "the rows hold a run and judgments", REMEDY)
+    if found.format == "words":
+        from endoxa.io.worded_qrels import read_worded
 
-            return read_worded(source, text_of(source), assessors=assessors, **reading)
-        if found.format != "trec":
-            return read_table(source, found.kind, found.format, name=name, ties=ties, **reading)
-        if found.kind == "run":
-            return read_run(source, name=name, ties=ties, **reading)
-        if found.kind == "taxonomy":
-            return read_paths(source)
-        if found.kind == "preferences":
-            return read_preferences(source, **reading)
-        sampled = found.kind == "sampled"
-        return read_qrels(source, assessors=assessors, sampled=sampled, **reading)
+        return read_worded(source, text_of(source), assessors=assessors, **reading)
+    if found.format != "trec":
+        return read_table(source, found.kind, found.format, name=name, ties=ties, **reading)
+    if found.kind == "run":
+        return read_run(source, name=name, ties=ties, **reading)
+    if found.kind == "taxonomy":
+        return read_paths(source)
+    if found.kind == "preferences":
+        return read_preferences(source, **reading)
+    sampled = found.kind == "sampled"
+    return read_qrels(source, assessors=assessors, sampled=sampled, **reading)
 
 
 def read_runs(
@@ -142,11 +139,12 @@ def read_runs(
     """Read all files into one Run; a system may occur in only one of them. Without names, the tags are the names."""
     frames: list[pl.DataFrame] = []
     owner: dict[str, str] = {}
-    for place, name in zip(places, names or system_names(places), strict=True):
+    sources = [source_of(place) for place in places]
+    for source, name in zip(sources, names or system_names(sources), strict=True):
         run = _read_file(
-            place, kind="run", name=name, assessors=False, ties=ties, lenient=lenient, blanks=blanks, report=report
+            source, kind="run", name=name, assessors=False, ties=ties, lenient=lenient, blanks=blanks, report=report
         )
-        label = label_of(place)
+        label = source.label
         if not isinstance(run, Run):
             raise FileError(label, "the file is not a run", "read judgments separately from runs")
         for system in run.systems:
@@ -157,27 +155,17 @@ def read_runs(
     return Run(pl.concat(frames), ties)
 
 
-def label_of(where: Where) -> str:
-    """Return the name that error messages give the file."""
-    return where.label if isinstance(where, Source) else os.fspath(where)
-
-
 def system_names(places: Iterable[Where]) -> list[str | None]:
     """Return the name of the system of each file: None if the tags differ, else the file's name, with a warning."""
-    places = list(places)
-    tags: list[str] = []
-    stems: list[str] = []
-    for place in places:
-        with opened(place) as source:
-            stems.append(source.stem)
-            tags.append(_tag(source))
+    sources = [source_of(place) for place in places]
+    tags, stems = [_tag(source) for source in sources], [source.stem for source in sources]
     shared = next((tag for tag in tags if tags.count(tag) > 1), None)
     if shared is None:
-        return [None] * len(places)
+        return [None] * len(sources)
     twice = next((stem for stem in stems if stems.count(stem) > 1), None)
     if twice is not None:
         what = f"another file also has the tag {shared!r} and the name {twice!r}"
-        raise FileError(label_of(places[stems.index(twice)]), what, "rename one of the files")
+        raise FileError(sources[stems.index(twice)].label, what, "rename one of the files")
     warn(f"several runs have the tag {shared!r}; the systems are named after their files", stacklevel=3)
     return list(stems)
 
@@ -188,8 +176,7 @@ def _tag(source: Source) -> str:
     if form == "json":
         return document_of(source).model or source.stem
     if form == "trec":
-        head = source.head()
-        words = first_columns(head, tabs=columns_by_tabs(head) > 0) or []
+        words = first_columns(source.first, tabs=columns_by_tabs(source.first) > 0) or []
         if len(words) >= 6:
             return words[5]
     return source.stem

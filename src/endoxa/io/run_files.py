@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 from warnings import warn
 
@@ -13,7 +12,7 @@ from endoxa.errors import FileError
 from endoxa.frozen import dataclass
 from endoxa.io.formats import look
 from endoxa.io.native_files import looked_up, run_of, run_of_text
-from endoxa.io.sources import PIECE, Piece, Source, Where, in_parallel, opened, pieces
+from endoxa.io.sources import PIECE, Piece, Source, Where, in_parallel, pieces, source_of
 from endoxa.io.trec_text import (
     RUN,
     Form,
@@ -57,26 +56,26 @@ def map_blocks(
     that a lenient reader skipped.
     """
     reading: dict[str, Any] = {"ties": ties, "lenient": lenient, "blanks": blanks, "report": report}
-    with opened(where) as source:
-        system = source.stem if name is None and name_from == "file" else name
-        form = look(source, "run").format
-        if form != "trec":
-            from endoxa.io.table_files import read_table
+    source = source_of(where)
+    system = source.stem if name is None and name_from == "file" else name
+    form = look(source, "run").format
+    if form != "trec":
+        from endoxa.io.table_files import read_table
 
-            whole = read_table(source, "run", form, name=system, **reading)
-            return _mapped_whole(whole, kernel, source, progress) if isinstance(whole, Run) else []
-        try:
-            return _mapped(source, kernel, system=system, progress=progress, size=size, workers=workers, **reading)
-        except _NotGroupedError:
-            whole = read_run(source, name=system, **reading)
-            return _mapped_whole(whole, kernel, source, progress)
+        whole = read_table(source, "run", form, name=system, **reading)
+        return _mapped_whole(whole, kernel, source, progress) if isinstance(whole, Run) else []
+    try:
+        return _mapped(source, kernel, system=system, progress=progress, size=size, workers=workers, **reading)
+    except _NotGroupedError:
+        whole = read_run(source, name=system, **reading)
+        return _mapped_whole(whole, kernel, source, progress)
 
 
 @dataclass(frozen=True)
 class RunFiles:
     """Run files that are read and scored in blocks of whole queries, so that memory stays bounded."""
 
-    paths: tuple[str, ...]
+    sources: tuple[Source, ...]
     name_from: Literal["tag", "file"] = "tag"
     ties: Ties = "trec"
     lenient: bool = False
@@ -92,30 +91,31 @@ class RunFiles:
         A file that the native core can read gives one result, that of `sought`.
         """
         taken: list[str] = []
-        for path in self.paths:
-            names, results = self._mapped(path, kernel, sought)
-            renamed = distinct_names(names, taken, path)
+        for source in self.sources:
+            names, results = self._mapped(source, kernel, sought)
+            renamed = distinct_names(names, taken, source)
             taken += renamed.values()
             yield names, renamed, results
 
-    def _mapped(self, path: str, kernel: Callable[[Run], T], sought: Sought[T] | None) -> tuple[list[str], list[T]]:
-        progress = None if self.progress is None else partial(self.progress, path)
-        with opened(path) as source:
-            if sought is not None and look(source, "run").format == "trec":
-                system = source.stem if self.name_from == "file" else None
-                found = looked_up(source, sought, system, progress)
-                if found is not None:
-                    return found[0], [found[1]]
-            results = map_blocks(
-                source,
-                lambda block: (block.systems, kernel(block)),
-                name_from=self.name_from,
-                ties=self.ties,
-                lenient=self.lenient,
-                blanks=self.blanks,
-                progress=progress,
-                report=self.report,
-            )
+    def _mapped(
+        self, source: Source, kernel: Callable[[Run], T], sought: Sought[T] | None
+    ) -> tuple[list[str], list[T]]:
+        progress = None if self.progress is None else partial(self.progress, source.label)
+        if sought is not None and look(source, "run").format == "trec":
+            system = source.stem if self.name_from == "file" else None
+            found = looked_up(source, sought, system, progress)
+            if found is not None:
+                return found[0], [found[1]]
+        results = map_blocks(
+            source,
+            lambda block: (block.systems, kernel(block)),
+            name_from=self.name_from,
+            ties=self.ties,
+            lenient=self.lenient,
+            blanks=self.blanks,
+            progress=progress,
+            report=self.report,
+        )
         names = list(dict.fromkeys(name for systems, _ in results for name in systems))
         return names, [result for _, result in results]
 
@@ -123,24 +123,24 @@ class RunFiles:
         """All systems as one table."""
         from endoxa.io.read import read_runs
 
-        names = [Source(Path(path), path).stem for path in self.paths] if self.name_from == "file" else None
+        names = [source.stem for source in self.sources] if self.name_from == "file" else None
         return read_runs(
-            list(self.paths), names=names, ties=self.ties, lenient=self.lenient, blanks=self.blanks, report=self.report
+            self.sources, names=names, ties=self.ties, lenient=self.lenient, blanks=self.blanks, report=self.report
         )
 
 
-def distinct_names(names: list[str], taken: list[str], path: str) -> dict[str, str]:
+def distinct_names(names: list[str], taken: list[str], source: Source) -> dict[str, str]:
     """A name for each system that no other file uses: the tag, else the file's name, else its whole path."""
-    stem = Source(Path(path), path).stem
+    stem = source.stem
     renamed = {}
     for name in names:
-        candidates = [name, stem if len(names) == 1 else f"{stem}:{name}", f"{path}:{name}"]
+        candidates = [name, stem if len(names) == 1 else f"{stem}:{name}", f"{source}:{name}"]
         free = [candidate for candidate in candidates if candidate not in taken]
         if not free:
-            raise FileError(path, "the same file is given twice", "name each run file once")
+            raise FileError(source.label, "the same file is given twice", "name each run file once")
         renamed[name] = free[0]
         if free[0] != name:
-            warn(f"another run has the tag {name!r}; that of {path} is called {free[0]!r}", stacklevel=5)
+            warn(f"another run has the tag {name!r}; that of {source} is called {free[0]!r}", stacklevel=5)
     return renamed
 
 

@@ -1,7 +1,8 @@
 """Opens a path, a pipe, standard input, gzip or zstd, and yields the text in pieces of whole lines.
 
-What can be read only once (a FIFO, process substitution, /dev/stdin) is copied to a temporary file when it is first
-opened. The copy serves all later openings, and is removed when the process ends.
+A `Source` is made once for each input and handed on. It is opened when it is recognised and when it is read, and must
+not change in between. What can be read only once is copied to a temporary file when it is first opened: a FIFO, process
+substitution and /dev/stdin for as long as the process lasts, `-` and the content of a zstd file as long as the Source.
 
 A piece ends where a query ends, as far as its last lines show, so that a reader can work query by query in bounded
 memory. Error messages name the file as the user named it.
@@ -16,7 +17,8 @@ import sys
 import zlib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import field, replace
 from gzip import BadGzipFile, GzipFile
 from io import FileIO
 from pathlib import Path
@@ -26,7 +28,7 @@ from endoxa.errors import FileError, MissingFile, advice
 from endoxa.frozen import dataclass
 from endoxa.io.beir import qrels_of
 from endoxa.io.limits import allowed_content, allowed_pipe, refuse_content, too_long
-from endoxa.io.missing_files import near_file
+from endoxa.io.missing_files import near_file, unreadable
 from endoxa.later import np, pl
 
 if TYPE_CHECKING:
@@ -41,28 +43,75 @@ FIRST = 1 << 13  # bytes that hold the first lines of most files
 CONTENT = re.compile(rb"^[ \t\r]*+[^ \t\r\n].*+\n", re.MULTILINE)  # a whole line that is not empty
 GLOB = frozenset("*?[")  # what a pattern holds
 BOM = b"\xef\xbb\xbf"
-GZIP, ZSTD, PARQUET = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1"
+JSON = {b"{", b"["}  # how it begins
+GZIP, ZSTD, PARQUET, ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1", b"PK\x03\x04"
 SUFFIXES = (
     ".gz", ".zst", ".zstd", ".run", ".txt", ".trec", ".res", ".results", ".csv", ".tsv", ".jsonl", ".json", ".parquet",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Source:
-    """A file to read, and its name in error messages. `packed` is the zstd file that `path` was unpacked from.
+class Content:
+    """Where the bytes of an input can be read again and again, with their size and the time of their last change.
 
-    `span` are the bytes of a text (whole lines, whose numbers begin at 1) or rows of Parquet that are read, if not all.
+    `path` is a copy if the input was a pipe, standard input or zstd, and `packed` is then the zstd file. `magic` are
+    the first bytes on disk, which identify the compression and Parquet.
     """
 
     path: Path
-    label: str
+    size: int
+    time: int
+    magic: bytes
     packed: Path | None = None
+
+
+class Seen:
+    """What is known of an input since it was first opened, so that nobody opens or recognises it again."""
+
+    content: Content | FileError | None = None
+    first: bytes | None = None
+    document: Any = None  # of `json_documents`
+    pipe: Seen | None = None  # of the Source that copied this pipe
+
+    def __init__(self) -> None:
+        self.looks: dict[str, Any] = {}  # of `formats`, by the kind that was wanted
+
+
+@dataclass(frozen=True)
+class Source:
+    """An input, and its name in error messages. It is opened when its content is first needed, and read once more.
+
+    `given` is a path, or - for standard input. `span` are the bytes of a text (whole lines, whose numbers begin at 1)
+    or rows of Parquet that are read, if not all.
+    """
+
+    given: str
+    label: str
     span: tuple[int, int] | None = None
+    seen: Seen = field(default_factory=Seen, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return self.label
+
+    @property
+    def content(self) -> Content:
+        """The bytes; a pipe is copied and zstd unpacked, once."""
+        if self.seen.content is None:
+            try:
+                self.seen.content = _content(self)
+            except FileError as error:  # kept too: the rest of a pipe would be read next time
+                self.seen.content = error
+        return _known(self.seen)
+
+    @property
+    def path(self) -> Path:
+        """Where the bytes can be read again."""
+        return self.content.path
 
     @property
     def whole(self) -> int:
         """Size on disk, in bytes."""
-        return self.path.stat().st_size
+        return self.content.size
 
     @property
     def stem(self) -> str:
@@ -72,18 +121,17 @@ class Source:
             name = name[: name.rindex(".")]
         return name or Path(self.label).name
 
-    def head(self) -> bytes:
-        """Return the first bytes, decompressed: up to the first line with content, or up to a mebibyte."""
-        with raw(self) as (stream, _):
-            data = stream.read(FIRST)
-            if len(data) == FIRST and not CONTENT.search(data):
-                data += stream.read(LONGEST_HEAD - FIRST)
-        return data.removeprefix(BOM)
+    @property
+    def first(self) -> bytes:
+        """The first bytes, decompressed: 8 KiB; a mebibyte if these have no line with content, or may be JSON.
 
-    def magic(self) -> bytes:
-        """Return the first bytes on disk, which identify the compression and Parquet."""
-        with self.path.open("rb") as file:
-            return file.read(4)
+        For Parquet and zip the last bytes, which hold the schema or the names of the members.
+        """
+        _, first = self.content, self.seen.first  # opening it sets the latter
+        if first is None:
+            with raw(self) as (stream, file):
+                first = self.seen.first = _first(self.content, stream, file)
+        return first
 
 
 @dataclass(frozen=True)
@@ -100,37 +148,93 @@ T = TypeVar("T")
 Where = str | os.PathLike[str] | Source
 
 
-@contextmanager
-def opened(where: Where, *, unpack: bool = True) -> Iterator[Source]:
-    """Yield a source that can be read again: standard input (`-`), pipes and zstd are copied to temporary files.
+_PIPES: dict[tuple[int, int], tuple[Seen, int]] = {}  # by device and number, with the time somebody last wrote into it
 
-    A folder is a collection of BEIR, and stands for its judgments. With `unpack=False` zstd stays as it is.
-    """
+
+def source_of(where: Where, label: str | None = None) -> Source:
+    """Return the input at a path. A folder is a collection of BEIR, and stands for its judgments."""
     if isinstance(where, Source):
-        yield where
-        return
-    with ExitStack() as stack:
+        return where
+    given = os.fspath(where)
+    if _is_folder(Path(given)):
+        with suppress(FileError):  # said again when it is opened
+            label = label or str(qrels_of(Path(given), given))
+    return Source(given, ("<stdin>" if given == "-" else given) if label is None else label)
 
-        def spool() -> Path:
-            import tempfile
 
-            return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="endoxa-"))) / "text"
+def _content(source: Source) -> Content:
+    """Open an input for the first time, and note its first bytes."""
+    path = Path(source.given)
+    if source.given == "-":
+        if sys.stdin is None:
+            raise FileError("<stdin>", "standard input is closed", "give a file or a pipe")
+        path = _copied(sys.stdin.buffer, source)
+    elif _is_folder(path):
+        path = qrels_of(path, source.given)
+    elif is_stream(path):
+        state = path.stat()
+        copied, changed = _PIPES.get((state.st_dev, state.st_ino), (None, 0))
+        if copied is not None and (changed == state.st_mtime_ns or stat.S_ISCHR(state.st_mode)):
+            source.seen.pipe, source.seen.first = copied, copied.first
+            return _known(copied)
+        path = _piped(path, source)
+    content = _begun(source, path)
+    if content.magic != ZSTD:
+        return content
+    return replace(_begun(source, _unpacked(content, source)), packed=path)
 
-        if os.fspath(where) == "-":
-            if sys.stdin is None:
-                raise FileError("<stdin>", "standard input is closed", "give a file or a pipe")
-            source = _spooled(sys.stdin.buffer, spool(), "<stdin>")
-        else:
-            source = Source(Path(where), os.fspath(where))
-            if _is_folder(source.path):
-                inside = qrels_of(source.path, source.label)
-                source = Source(inside, str(inside))
-            if is_stream(source.path):
-                source = _piped(source)
-            _check_readable(source)
-        if unpack and source.magic() == ZSTD:
-            source = _unpacked(source, spool())
-        yield source
+
+def _known(seen: Seen) -> Content:
+    """What was opened before, or why it could not be."""
+    if isinstance(seen.content, FileError):
+        raise seen.content.with_traceback(None)
+    assert seen.content is not None
+    return seen.content
+
+
+def _piped(path: Path, source: Source) -> Path:
+    """Copy a pipe, whatever path leads to it, for all Sources until somebody writes into it again."""
+    try:
+        with path.open("rb", buffering=0) as pipe:
+            try:
+                return _copied(pipe, source)
+            finally:
+                state = os.fstat(pipe.fileno())
+                _PIPES[state.st_dev, state.st_ino] = source.seen, state.st_mtime_ns
+    except OSError as error:
+        raise FileError(source.label, f"cannot be opened: {error.strerror or error}") from None
+
+
+def _begun(source: Source, path: Path) -> Content:
+    """Open a file and keep its first bytes."""
+    try:
+        file = path.open("rb", buffering=0)
+    except FileNotFoundError:
+        pattern = "a pattern is not expanded here: give a list of files" if GLOB & {*str(path)} else ""
+        raise MissingFile(source.label, "no such file", advice(pattern, near_file(str(path)))) from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise FileError(source.label, f"cannot be opened: {reason}") from None
+    with file:
+        content = Content(path, *_state(file), os.pread(file.fileno(), len(ZSTD), 0))
+        if content.magic != ZSTD:
+            with _decompressed(source, content, file) as stream:
+                source.seen.first = _first(content, stream, file)
+    return content
+
+
+def _first(content: Content, stream: FileIO | GzipFile, file: FileIO) -> bytes:
+    if content.magic in {PARQUET, ZIP}:
+        length = LONGEST_HEAD
+        if content.magic == PARQUET:  # ends with the footer, its length and the magic bytes
+            length = 8 + int.from_bytes(os.pread(file.fileno(), 4, max(content.size - 8, 0)), "little")
+            length = length if length <= content.size else 8
+        start = max(content.size - length, 0)
+        return os.pread(file.fileno(), content.size - start, start)
+    data = stream.read(FIRST)
+    if len(data) == FIRST and (not CONTENT.search(data) or data.removeprefix(BOM).lstrip()[:1] in JSON):
+        data += stream.read(LONGEST_HEAD - FIRST)
+    return data.removeprefix(BOM)
 
 
 def _is_folder(path: Path) -> bool:
@@ -149,41 +253,6 @@ def is_stream(path: Path) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-@dataclass(frozen=True)
-class _Copy:
-    """What a pipe held, or why it was refused; `changed` is when somebody last wrote into the pipe."""
-
-    found: Source | FileError
-    changed: int
-    folder: Any  # removed with the last reference, at the end of the process
-
-
-_COPIES: dict[tuple[int, int], _Copy] = {}  # by device and number of the pipe, whatever path leads to it
-
-
-def _piped(source: Source) -> Source:
-    """Return the copy of a pipe, which is read when it is first opened, or when somebody wrote into it again."""
-    import tempfile
-
-    state = source.path.stat()
-    terminal = stat.S_ISCHR(state.st_mode)
-    copy = _COPIES.get((state.st_dev, state.st_ino))
-    if copy is None or (copy.changed != state.st_mtime_ns and not terminal):
-        folder = tempfile.TemporaryDirectory(prefix="endoxa-")
-        found: Source | FileError
-        try:
-            with source.path.open("rb", buffering=0) as pipe:
-                found = _spooled(pipe, Path(folder.name) / "text", source.label)
-        except FileError as error:  # kept too: the rest of the pipe would be read next time
-            found = error
-        except OSError as error:
-            found = FileError(source.label, f"cannot be opened: {error.strerror or error}")
-        copy = _COPIES[state.st_dev, state.st_ino] = _Copy(found, source.path.stat().st_mtime_ns, folder)
-    if isinstance(copy.found, FileError):
-        raise copy.found
-    return Source(copy.found.path, source.label)
-
-
 def _refuse_device(stream: IO[bytes], label: str) -> None:
     """Refuse /dev/zero, a disk and other devices: they have no end, or are no text. Terminals and /dev/null do end."""
     try:
@@ -195,25 +264,36 @@ def _refuse_device(stream: IO[bytes], label: str) -> None:
         raise FileError(label, "this is a device, and may have no end", "give a file or a pipe")
 
 
-def _spooled(stream: IO[bytes], to: Path, label: str) -> Source:
-    """Copy a stream to a file, up to the limit."""
-    _refuse_device(stream, label)
-    size, most = 0, allowed_pipe()
+def _spool(source: Source) -> Path:
+    """Return the path of a temporary file, which is removed with the last Source of this input or with the process."""
+    import shutil
+    import tempfile
+    import weakref
+
+    folder = tempfile.mkdtemp(prefix="endoxa-")
+    weakref.finalize(source.seen, shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder) / "text"
+
+
+def _copied(stream: IO[bytes], source: Source) -> Path:
+    """Copy a stream to a temporary file, up to the limit."""
+    _refuse_device(stream, source.label)
+    to, size, most = _spool(source), 0, allowed_pipe()
     try:
         with to.open("wb") as file:
             while data := stream.read(1 << 20):
                 size += file.write(data)
                 if size > most:
-                    raise FileError(label, *too_long(most))
+                    raise FileError(source.label, *too_long(most))
     except OSError as error:
         what = f"cannot be copied to {to.parent}: {error.strerror or error}"
-        raise FileError(label, what, "free some space, or name another folder with TMPDIR") from None
-    return Source(to, label)
+        raise FileError(source.label, what, "free some space, or name another folder with TMPDIR") from None
+    return to
 
 
-def _unpacked(source: Source, to: Path) -> Source:
+def _unpacked(packed: Content, source: Source) -> Path:
     """Unpack a zstd file, unless it holds too much. Polars includes the decoder, so no other package is needed."""
-    content = 0
+    to, content = _spool(source), 0
     try:
         with to.open("wb") as file:
 
@@ -221,29 +301,16 @@ def _unpacked(source: Source, to: Path) -> Source:
                 nonlocal content
                 lines.write_csv(file, include_header=False, quote_style="never", separator="\x01")
                 content = file.tell()
-                return content > allowed_content(source.whole, text=True)
+                return content > allowed_content(packed.size, text=True)
 
-            pl.scan_lines(source.path, glob=False).sink_batches(add)
+            pl.scan_lines(packed.path, glob=False).sink_batches(add)
     except pl.exceptions.ComputeError:
         remedy = "unpack the file and read it again to see the line"
         raise FileError(source.label, "the text inside is not UTF-8", remedy) from None
     except OSError as error:
         raise FileError(source.label, f"damaged zstd data ({error})", "copy or compress the file again") from None
-    refuse_content(source.label, source.whole, content, text=True)
-    return Source(to, source.label, packed=source.path)
-
-
-def _check_readable(source: Source) -> None:
-    path = source.path
-    try:
-        with path.open("rb"):
-            return
-    except FileNotFoundError:
-        pattern = "a pattern is not expanded here: give a list of files" if GLOB & {*str(path)} else ""
-        raise MissingFile(source.label, "no such file", advice(pattern, near_file(str(path)))) from None
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise FileError(source.label, f"cannot be opened: {reason}") from None
+    refuse_content(source.label, packed.size, content, text=True)
+    return to
 
 
 class _Unpacking(GzipFile):
@@ -260,35 +327,63 @@ class _Unpacking(GzipFile):
         refuse_content(self.label, self.size, self.content, text=True)
         return data
 
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go back to the beginning."""
+        self.content = 0
+        return super().seek(offset, whence)
+
 
 @contextmanager
 def raw(source: Source) -> Iterator[tuple[FileIO | GzipFile, FileIO]]:
     """Yield the decompressed bytes as a stream, and the file, whose position shows the progress."""
-    with source.path.open("rb", buffering=0) as file:
-        before = _state(file)
-        try:  # the first bytes decide the compression, not the suffix
-            yield _Unpacking(file, source.label) if source.magic().startswith(GZIP) else file, file
-            _refuse_change(source, before, file)
-        except (EOFError, BadGzipFile, zlib.error) as error:
-            _refuse_change(source, before, file)
-            what = "the gzip data are truncated" if isinstance(error, EOFError) else f"damaged gzip data ({error})"
-            raise FileError(source.label, what, "copy or compress the file again") from None
-        except FileError:
-            _refuse_change(source, before, file)
-            raise
+    content = source.content
+    try:
+        file = content.path.open("rb", buffering=0)
+    except OSError as error:
+        raise unreadable(source.label, error, "read it again when it is complete") from None
+    with file, _decompressed(source, content, file) as stream:
+        yield stream, file
 
 
-def _state(file: FileIO) -> tuple[int, int]:
+@contextmanager
+def _decompressed(source: Source, content: Content, file: FileIO) -> Iterator[FileIO | GzipFile]:
+    """Yield the content of an open file, which must be the same as when the input was first opened, to its end."""
+    refuse_change(source, content, file)
+    try:  # the first bytes decide the compression, not the suffix
+        yield _Unpacking(file, source.label) if content.magic.startswith(GZIP) else file
+        refuse_change(source, content, file)
+    except (EOFError, BadGzipFile, zlib.error) as error:
+        refuse_change(source, content, file)
+        what = "the gzip data are truncated" if isinstance(error, EOFError) else f"damaged gzip data ({error})"
+        raise FileError(source.label, what, "copy or compress the file again") from None
+    except FileError:
+        refuse_change(source, content, file)
+        raise
+
+
+def _state(file: FileIO | Path) -> tuple[int, int]:
     """Size and time of the last change."""
-    found = os.fstat(file.fileno())
+    found = file.stat() if isinstance(file, Path) else os.fstat(file.fileno())
     return found.st_size, found.st_mtime_ns
 
 
-def _refuse_change(source: Source, before: tuple[int, int], file: FileIO) -> None:
+def refuse_change(source: Source, content: Content, file: FileIO | Path) -> None:
     """Refuse a file that somebody writes to: what was read is neither the old nor the new content."""
-    if _state(file) != before:
+    if _state(file) != (content.size, content.time):
         remedy = "wait until it is complete, and read it again"
         raise FileError(source.label, "the file changed while it was read", remedy)
+
+
+def text_of(source: Source) -> bytes:
+    """Return the whole text; refuse it with the line if it is not UTF-8."""
+    with raw(source) as (stream, _):
+        data = b"".join(iter(lambda: stream.read(1 << 26), b"")).removeprefix(BOM)
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        what, line = f"byte {data[error.start]:#04x} is not UTF-8", data.count(b"\n", 0, error.start) + 1
+        raise FileError(source.label, what, "convert the file: iconv -t UTF-8", line) from None
+    return data
 
 
 def pieces(source: Source, size: int = PIECE) -> Generator[Piece]:

@@ -19,7 +19,7 @@ from endoxa.io.limits import TRUST, trusted
 from endoxa.io.missing_files import unreadable
 from endoxa.io.pictures import keep
 from endoxa.io.read import is_there
-from endoxa.io.sources import opened
+from endoxa.io.sources import Where, source_of
 from endoxa.io.table_files import rows_of
 from endoxa.studies.design import Settings
 from endoxa.tables import DRAW, OTHER_NAMES, rename_known
@@ -36,7 +36,7 @@ class Sources:
 
     items: Path | None = None
     queries: Path | None = None
-    runs: tuple[Path, ...] = ()
+    runs: tuple[Where, ...] = ()
     pairs: Path | None = None
     taxonomy: Path | None = None
     practice: Path | None = None
@@ -198,8 +198,8 @@ def read_any(path: Path) -> pl.DataFrame:
     form = FORMATS.get(path.suffix.lower())
     if form is None:
         raise FileError(str(path), "is not a table of a known form", "use .csv, .tsv, .jsonl or .parquet, or a folder")
-    with opened(path) as source:
-        return rows_of(source, form)[0]
+    source = source_of(path)
+    return rows_of(source, form)[0]
 
 
 def read_known(path: Path, *, has_query: bool) -> pl.DataFrame:

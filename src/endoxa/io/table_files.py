@@ -28,7 +28,7 @@ from endoxa.io.list_rows import EXPECTED as LISTED
 from endoxa.io.list_rows import Names, names_of_row, spread
 from endoxa.io.msmarco import rows_of_ranks
 from endoxa.io.parquet import parquet_rows
-from endoxa.io.sources import BOM, Source, Where, count, opened, raw
+from endoxa.io.sources import PARQUET, Source, Where, count, refuse_change, source_of, text_of
 from endoxa.io.spreadsheets import unescaped
 from endoxa.io.trec_text import Report, Skipped, refuse_cr, shortened, tell
 from endoxa.later import pl
@@ -108,7 +108,7 @@ def _rows(
     if form == "ranks":
         return rows_of_ranks(source, text_of(source), lenient=lenient, blanks=blanks)
     if form == "json":
-        return *rows_of_document(source, text_of(source), kind), Skipped(source.label)
+        return *rows_of_document(source, kind), Skipped(source.label)
     if form == "lists":
         return _listed(source, text_of(source), kind, lenient)
     rows, skipped = rows_of(source, form, lenient=lenient)
@@ -152,13 +152,13 @@ def _good(row: dict[str, Any] | FileError) -> dict[str, Any]:
 
 def read_costs(place: Where) -> Costs:
     """Read a table of costs, as `endoxa images run` writes it."""
-    with opened(place) as source:
-        form: Format = "parquet" if source.magic().startswith(b"PAR1") else "csv"
-        rows, _ = rows_of(source, form)
-        try:
-            return Costs.of(rows)
-        except TableError as error:
-            raise _placed(source, rows, form, error) from None
+    source = source_of(place)
+    form: Format = "parquet" if source.content.magic == PARQUET else "csv"
+    rows, _ = rows_of(source, form)
+    try:
+        return Costs.of(rows)
+    except TableError as error:
+        raise _placed(source, rows, form, error) from None
 
 
 # The columns by which a bad row is located.
@@ -328,7 +328,7 @@ def metadata(source: Source, form: Format) -> dict[str, str]:
     if form != "parquet":
         return {}
     try:
-        found = pl.read_parquet_metadata(source.path)
+        found = pl.read_parquet_metadata(io.BytesIO(source.first))
     except faults.PARQUET as error:
         raise damaged(source, "Parquet", error) from None
     return {key.removeprefix(METADATA): value for key, value in found.items() if key.startswith(METADATA)}
@@ -342,7 +342,7 @@ def rows_of(source: Source, form: Format, *, lenient: bool = False) -> tuple[pl.
     if form == "parquet":
         return parquet_of(source), Skipped(source.label)
     data = text_of(source)
-    content = source.packed or data  # unpacking by lines drops CR inside quotes; Polars keeps it
+    content = source.content.packed or data  # unpacking by lines drops CR inside quotes; Polars keeps it
     try:
         if form == "jsonl":
             rows = _json_rows(source, content, data)
@@ -391,13 +391,17 @@ def _may_repeat(rows: pl.DataFrame, data: bytes) -> bool:
 
 def parquet_of(source: Source) -> pl.DataFrame:
     """Return the rows of a Parquet file, unless it holds more than its size allows."""
+    refuse_change(source, source.content, source.path)
     try:
         if source.span is not None:  # `row_spans` cut it
             begin, end = source.span
-            return pl.scan_parquet(source.path, glob=False).slice(begin, end - begin).collect()
-        return parquet_rows(source.path, source.label)
+            rows = pl.scan_parquet(source.path, glob=False).slice(begin, end - begin).collect()
+        else:
+            rows = parquet_rows(source.path, source.label, footer=source.first)
     except faults.PARQUET as error:
         raise damaged(source, "Parquet", error) from None
+    refuse_change(source, source.content, source.path)
+    return rows
 
 
 def row_spans(source: Source, size: int) -> list[tuple[int, int]]:
@@ -419,18 +423,6 @@ def row_spans(source: Source, size: int) -> list[tuple[int, int]]:
     except faults.PARQUET as error:
         raise damaged(source, "Parquet", error) from None
     return list(pairwise([*cuts, rows]))
-
-
-def text_of(source: Source) -> bytes:
-    """Return the whole text; refuse it with the line if it is not UTF-8."""
-    with raw(source) as (stream, _):
-        data = b"".join(iter(lambda: stream.read(1 << 26), b"")).removeprefix(BOM)
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        what, line = f"byte {data[error.start]:#04x} is not UTF-8", data.count(b"\n", 0, error.start) + 1
-        raise FileError(source.label, what, "convert the file: iconv -t UTF-8", line) from None
-    return data
 
 
 def _line_by_line(source: Source, data: bytes, form: Format, lenient: bool) -> tuple[pl.DataFrame, Skipped]:

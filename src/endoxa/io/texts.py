@@ -16,8 +16,7 @@ from pathlib import Path
 from endoxa.errors import FileError
 from endoxa.io import faults
 from endoxa.io.missing_files import unreadable
-from endoxa.io.sources import Source, Where, opened
-from endoxa.io.table_files import text_of
+from endoxa.io.sources import Source, Where, source_of, text_of
 
 DOCUMENT = "text"  # name of the document of a single file
 EXPECTED = "expected the outputs of at least two systems, one file or directory each"
@@ -34,14 +33,14 @@ def read_texts(paths: Where | Iterable[Where], *, lines: bool = False) -> dict[s
     places = [paths] if isinstance(paths, str | os.PathLike | Source) else list(paths)
     outputs: dict[str, dict[str, list[str]]] = {}
     labels: dict[str, str] = {}
-    for place in places:
-        if isinstance(place, str | os.PathLike) and Path(place).is_dir():
-            name, label = Path(place).resolve().name, os.fspath(place)
-            found = _documents(Path(place), label, lines)
+    for source in map(source_of, places):
+        folder = Path(source.given)
+        if folder.is_dir():
+            name, label = folder.resolve().name, source.given
+            found = _documents(folder, label, lines)
         else:
-            with opened(place) as source:
-                name, label = source.stem, source.label
-                found = {DOCUMENT: _words(label, text_of(source), lines)}
+            name, label = source.stem, source.label
+            found = {DOCUMENT: _words(label, text_of(source), lines)}
         if name in outputs:
             raise FileError(label, f"system {name!r} is already {labels[name]}", "rename one of them")
         outputs[name], labels[name] = found, label
@@ -64,10 +63,10 @@ def _documents(folder: Path, label: str, lines: bool) -> dict[str, list[str]]:
         if entry.is_dir():
             remedy = f"a system is a directory of files; if each entry is a system, give {label}/*"
             raise FileError(label, f"the directory contains another directory, {entry.name!r}", remedy)
-        with opened(entry) as source:
-            if source.stem in found:
-                raise FileError(source.label, f"document {source.stem!r} is already {owner[source.stem]}", "remove one")
-            found[source.stem], owner[source.stem] = _words(source.label, text_of(source), lines), entry.name
+        source = source_of(entry)
+        if source.stem in found:
+            raise FileError(source.label, f"document {source.stem!r} is already {owner[source.stem]}", "remove one")
+        found[source.stem], owner[source.stem] = _words(source.label, text_of(source), lines), entry.name
     if not found:
         raise FileError(label, "the directory is empty", "expected one file for each document")
     return found
@@ -105,18 +104,18 @@ def _is_json(line: str) -> bool:
 def read_questions(place: Where) -> dict[str, str]:
     """Read queries of words from lines of name, tab, words; a line without a tab is named after its number."""
     queries: dict[str, str] = {}
-    with opened(place) as source:
-        for number, line in enumerate(text_of(source).decode("utf-8-sig", "replace").splitlines(), start=1):
-            name, tab, words = line.partition("\t")
-            if not line.strip():
-                continue
-            if _is_json(line):
-                raise FileError(source.label, "the line is JSON", "expected lines of name, tab, words", number)
-            query = "_".join(name.split()) if tab else f"text-{number}"
-            if query in queries or not query:
-                what = f"query {query!r} occurs twice" if query else "the query has no name"
-                raise FileError(source.label, what, "give each query a name of its own", number)
-            queries[query] = words if tab else line
-        if not queries:
-            raise FileError(source.label, "the file has no queries", "expected lines of name, tab, words")
+    source = source_of(place)
+    for number, line in enumerate(text_of(source).decode("utf-8-sig", "replace").splitlines(), start=1):
+        name, tab, words = line.partition("\t")
+        if not line.strip():
+            continue
+        if _is_json(line):
+            raise FileError(source.label, "the line is JSON", "expected lines of name, tab, words", number)
+        query = "_".join(name.split()) if tab else f"text-{number}"
+        if query in queries or not query:
+            what = f"query {query!r} occurs twice" if query else "the query has no name"
+            raise FileError(source.label, what, "give each query a name of its own", number)
+        queries[query] = words if tab else line
+    if not queries:
+        raise FileError(source.label, "the file has no queries", "expected lines of name, tab, words")
     return queries

@@ -24,7 +24,7 @@ from warnings import warn
 
 from endoxa.errors import FileError
 from endoxa.frozen import dataclass
-from endoxa.io.sources import BOM, PIECE, WINDOW, Piece, Source, ahead, opened, pieces, raw
+from endoxa.io.sources import BOM, PIECE, WINDOW, Piece, Source, ahead, pieces, raw, source_of
 from endoxa.later import np, pl
 from endoxa.tables.checks import COLUMN_NAMES
 from endoxa.tables.grade_words import EXPECTED, GRADES
@@ -311,7 +311,7 @@ def separated(source: Source, form: Form, *, blanks: bool = False, lenient: bool
     separated by blanks: one with tabs is not cut. Where ids have blanks within, a line with another number of columns
     is refused: by blanks, the others would be read wrongly.
     """
-    if blanks or source.span is not None or b"\t" not in source.head():
+    if blanks or source.span is not None or b"\t" not in source.first:
         return replace(form, comments=blanks)
     width, spaced, ids = len(form.columns), False, False
     with closing(pieces(source)) as text:
@@ -498,7 +498,7 @@ def is_number(word: str) -> bool:
 def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
     """Read trec_eval's z-scores of a reference set of runs: {(query, measure): (mean, standard deviation)}."""
     try:
-        with opened(path) as source, raw(source) as (stream, _):
+        with raw(source_of(path)) as (stream, _):
             text = stream.read().decode()
     except UnicodeDecodeError as error:
         raise FileError(path, f"cannot be read: {error}", "give a file of z-scores") from None

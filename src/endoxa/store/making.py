@@ -61,7 +61,7 @@ class Draft:
 def draft(settings: Settings, sources: Sources, pictures: Path, *, progress: Progress | None = None) -> Draft:
     """Read and check the input of a study. Nothing is written but its pictures, into a folder that only it uses."""
     rng = np.random.default_rng(settings.seed)
-    run: Run | None = read([str(path) for path in sources.runs], kind="run") if sources.runs else None
+    run: Run | None = read(list(sources.runs), kind="run") if sources.runs else None
     deciding = settling.begin(settings, run) if run is not None and settings.choose == "decide" else None
     shown = run if run is None or deciding is None else _within_reach(deciding, run)
     items = _items(None if deciding is None else shown, sources, pictures, progress)

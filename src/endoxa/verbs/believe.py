@@ -14,7 +14,7 @@ from endoxa.evaluations import ratings
 from endoxa.io.provenance import provenance
 from endoxa.io.read import kind_of
 from endoxa.tables import Belief, Labels, Opinions, Run, Taxonomy
-from endoxa.verbs.inputs import labels_of, opinions_of, paths_of, reference_of, run_of, settings_of
+from endoxa.verbs.inputs import entered, labels_of, opinions_of, paths_of, reference_of, run_of, settings_of
 from endoxa.verbs.read import read
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -86,6 +86,7 @@ def believe(
 
 def _source(source: Any, taxonomy: Any) -> tuple[Run | Opinions | Labels | Belief, Taxonomy | None]:
     """The table that is to be believed, and the taxonomy that goes with labels."""
+    source = entered(source)
     paths = paths_of(source)
     kinds = {path: kind_of(path) for path in paths}
     if isinstance(source, Run) or (paths and all(kind == "run" for kind in kinds.values())):
@@ -109,7 +110,7 @@ def _is_deep(source: Any) -> bool:
 
 def _files(source: Any) -> tuple[str, ...]:
     """Name, size and SHA-256 of each file that the belief is made of."""
-    files = [provenance(path) for path in paths_of(source) if path != "-"]
+    files = [provenance(path) for path in paths_of(source) if path.given != "-"]
     return tuple(f"{one.name} {one.size:,} bytes sha256 {one.sha256}" for one in files)
 
 

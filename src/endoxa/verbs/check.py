@@ -23,9 +23,9 @@ def check(runs: Sequence[str | Path], judgments: Any = None, *, assessors: str =
             table = reference_of(judgments, settings_of({"assessors": assessors})).table
             if isinstance(table, Opinions):
                 opinions = table
-                findings += lint.judgments(table, ", ".join(paths_of(judgments)) or "judgments")
+                findings += lint.judgments(table, ", ".join(map(str, paths_of(judgments))) or "judgments")
             else:
-                findings.append(Finding("fine", f"{', '.join(paths_of(judgments))}: {type(table).__name__}"))
+                findings.append(Finding("fine", f"{', '.join(map(str, paths_of(judgments)))}: {type(table).__name__}"))
         except EndoxaError as error:
             findings.append(Finding("error", str(error)))
     answered: list[pl.DataFrame] = []

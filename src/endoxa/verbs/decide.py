@@ -17,6 +17,7 @@ from endoxa.evaluations import decided
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.given import Given
 from endoxa.extras import need
+from endoxa.io.sources import Where, source_of
 from endoxa.measures.grammar import Wanted
 from endoxa.pools.choosing import About
 from endoxa.pools.deciding import BATCH, UNTIL, Deciding, Look, Question
@@ -91,7 +92,7 @@ def _row(now: Look) -> pl.DataFrame:
 
 
 def prepare(
-    runs: Sequence[PathLike], *, items: PathLike | None = None, queries: PathLike | None = None,
+    runs: Sequence[Where], *, items: PathLike | None = None, queries: PathLike | None = None,
     measures: Wanted | None = None, about: str = "best", until: float = UNTIL, guarantee: bool = False,
     batch: int = BATCH, screen: str = SCREEN, labels: Sequence[PathLike] = (), home: PathLike = FOLDER,
     db: str | None = None, seed: int = 0, now: float | None = None, progress: Any = None,
@@ -118,11 +119,12 @@ def prepare(
         guarantee=guarantee, skip=not guarantee, seed=seed,
     )  # fmt: skip
     settling.question_of(settings)  # refuses what cannot be settled before anything is read
+    runs = [source_of(run) for run in runs]
     if _is_begun(settings, runs, home, db):
         return False
     sources = Sources(
         items=None if items is None else Path(items), queries=None if queries is None else Path(queries),
-        runs=tuple(Path(path) for path in runs),
+        runs=tuple(runs),
     )  # fmt: skip
     answers = labels_of(list(map(str, labels)))
     moment = time.time() if now is None else now
@@ -130,7 +132,7 @@ def prepare(
     return True
 
 
-def _is_begun(wanted: Any, runs: Sequence[PathLike], home: PathLike, db: str | None) -> bool:
+def _is_begun(wanted: Any, runs: Sequence[Where], home: PathLike, db: str | None) -> bool:
     """Whether `home` has the study already; one that asks another question is refused."""
     from endoxa.store import catalogue
     from endoxa.store.home import DATABASE
@@ -141,7 +143,7 @@ def _is_begun(wanted: Any, runs: Sequence[PathLike], home: PathLike, db: str | N
         begun = next((study for study in catalogue.listed(connection) if study.name == STUDY), None)
         if begun is not None:
             before = catalogue.run_of(connection, begun)
-            _refuse_other(wanted, begun.settings, run_of(list(map(str, runs))), before, home)
+            _refuse_other(wanted, begun.settings, run_of(list(runs)), before, home)
     return begun is not None
 
 

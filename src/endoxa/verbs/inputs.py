@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from functools import partial, wraps
-from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, TypeVar
 from warnings import warn
 
@@ -16,8 +15,9 @@ from endoxa.evaluations.settings import REGISTRY, Settings
 from endoxa.frozen import dataclass
 from endoxa.io.native_files import DictRun
 from endoxa.io.objects import are_rows, is_flat, sort_of
-from endoxa.io.read import is_there, kind_of, natively_judged, read
+from endoxa.io.read import PLACES, is_there, kind_of, natively_judged, read
 from endoxa.io.run_files import RunFiles
+from endoxa.io.sources import Source, source_of
 from endoxa.later import pl
 from endoxa.measures.evaluate import Blocks
 from endoxa.measures.preference_judgments import Preferences
@@ -156,15 +156,19 @@ def run_of(source: Any, settings: Settings | None = None) -> Run:
     return table
 
 
-def paths_of(source: Any) -> list[str]:
-    """The paths, where it is a path or a list of paths; else none."""
+def paths_of(source: Any) -> list[Source]:
+    """The files, where it is a path or a list of paths; else none. A path becomes a Source here, which is handed on."""
     if isinstance(source, Files):
         return list(source.kinds)
-    if isinstance(source, str | PathLike):
-        return [fspath(source)]
-    if isinstance(source, list | tuple) and source and all(isinstance(part, str | PathLike) for part in source):
-        return [fspath(part) for part in source]
-    return []
+    parts = source if isinstance(source, list | tuple) else [source]
+    return [source_of(part) for part in parts] if all(isinstance(part, PLACES) for part in parts) else []
+
+
+def entered(source: Any) -> Any:
+    """The same with Sources for paths, so that what is found out about a file is known wherever it is handed on."""
+    if isinstance(source, PLACES):
+        return source_of(source)
+    return source if isinstance(source, Files) else paths_of(source) or source
 
 
 # ---- which is the run? --------------------------------------------------------------------------------
@@ -182,7 +186,8 @@ def takes_either_order(verb: F) -> F:
 
     @wraps(verb)
     def _called(*given: Any, **named: Any) -> Any:
-        values = [list(one) if isinstance(one, Iterator) else one for one in given[:2]]
+        values = [entered(list(one) if isinstance(one, Iterator) else one) for one in given[:2]]
+        named |= {name: entered(named[name]) for name in names if name in named}
         if len(values) == 2 and _is_swapped(values[first], values[1 - first], names[1 - first]):
             values.reverse()
         whole = dict(zip(names, values, strict=False)) | named
@@ -203,7 +208,7 @@ def holds_both(source: Any) -> bool:
     """Whether it is rows, or files of rows, that hold a run and judgments."""
     paths = paths_of(source)
     if paths:
-        return all(path != "-" and kind_of(path) == "both" for path in paths)
+        return all(kind_of(path) == "both" for path in paths)
     return not is_nothing(source) and not isinstance(source, Reference) and sort_of(source) == "both"
 
 
@@ -244,11 +249,13 @@ def _sort(source: Any) -> str:
     paths = paths_of(source)
     if not paths:
         return sort_of(source)
-    kinds = {"unknown" if path == "-" or not is_there(path) else _kind(path) for path in paths}
+    kinds = {_kind(path) for path in paths}
     return kinds.pop() if len(kinds) == 1 else "unknown"
 
 
-def _kind(path: str) -> str:
+def _kind(path: Source) -> str:
+    if path.given == "-" or not is_there(path.given):
+        return "unknown"
     try:
         kind = kind_of(path, strict=True)
     except EndoxaError:  # what is wrong is said when it is read
@@ -261,9 +268,9 @@ def _kind(path: str) -> str:
 
 @dataclass(frozen=True)
 class Files:
-    """Files whose kinds were told apart already: {path: kind}."""
+    """Files whose kinds were told apart already."""
 
-    kinds: dict[str, str]
+    kinds: dict[Source, str]
 
 
 def reference_of(
@@ -296,17 +303,18 @@ def reference_of(
     return Reference.of(_preferred(found, settings), settings, _taxonomy(taxonomy))
 
 
-def _refuse_ungraded(table: Opinions, paths: list[str]) -> None:
+def _refuse_ungraded(table: Opinions, paths: list[Source]) -> None:
     """Refuse files of judgments in which nothing is judged, such as a list of pairs that nobody has filled in."""
     if table.judged is None and table.frame["grade"].null_count() == table.frame.height:
-        raise FileError(" and ".join(paths[:2]), "nothing is judged: every grade is empty", "fill in the column grade")
+        named = " and ".join(map(str, paths[:2]))
+        raise FileError(named, "nothing is judged: every grade is empty", "fill in the column grade")
 
 
 def _taxonomy(source: Any) -> Taxonomy | None:
     return source if source is None or isinstance(source, Taxonomy) else read(source, kind="taxonomy")
 
 
-def _files(kinds: dict[str, str], settings: Settings, report: Report | None) -> tuple[Referred, Taxonomy | None]:
+def _files(kinds: dict[Source, str], settings: Settings, report: Report | None) -> tuple[Referred, Taxonomy | None]:
     """The table in the files: one file, several files of opinions or labels, and a taxonomy beside them."""
     trees = [path for path, kind in kinds.items() if kind == "taxonomy"]
     rest = [path for path, kind in kinds.items() if kind != "taxonomy"]
@@ -333,20 +341,22 @@ def _files(kinds: dict[str, str], settings: Settings, report: Report | None) -> 
     raise TextError(f"{named} cannot be joined", remedy=NOT_ONE)
 
 
-def _agreed(tables: list[Opinions], paths: list[str]) -> Opinions:
+def _agreed(tables: list[Opinions], paths: list[Source]) -> Opinions:
     """The judgments of several files of rows; one that differs between files is refused."""
     together = pl.concat([table.frame for table in tables]).unique(maintain_order=True)
     twice = together.filter(together.select("source", "query", "item").is_duplicated())
     if twice.height:
         query, item = twice["query"][0], twice["item"][0]
-        raise TextError(f"item {item!r:.60} of query {query!r:.60} has different grades in {' and '.join(paths[:2])}")
+        raise TextError(
+            f"item {item!r:.60} of query {query!r:.60} has different grades in {' and '.join(map(str, paths[:2]))}"
+        )
     return Opinions.of(together)
 
 
-def _refuse_twice(frames: list[pl.DataFrame], paths: list[str]) -> None:
+def _refuse_twice(frames: list[pl.DataFrame], paths: list[Source]) -> None:
     """Refuse a pair that two files judge for the same person."""
     owned = zip(frames, paths, strict=True)
-    owner = pl.concat([frame.select("source", "query", "item", file=pl.lit(path)) for frame, path in owned])
+    owner = pl.concat([frame.select("source", "query", "item", file=pl.lit(path.label)) for frame, path in owned])
     twice = owner.filter(owner.select("source", "query", "item").is_duplicated())
     if twice.height:
         _, query, item, _ = twice.row(0)
@@ -357,7 +367,7 @@ def _refuse_twice(frames: list[pl.DataFrame], paths: list[str]) -> None:
         )  # fmt: skip
 
 
-def _file(path: str, kind: str, settings: Settings, report: Report | None) -> Referred:
+def _file(path: Source, kind: str, settings: Settings, report: Report | None) -> Referred:
     if kind == "bundle":
         from endoxa.io.bundles import read_bundle
 
@@ -365,18 +375,18 @@ def _file(path: str, kind: str, settings: Settings, report: Report | None) -> Re
     if settings.format in {"prefs", "qrels", "qrels_jg", "qrels_prefs"}:
         kind = "preferences" if settings.format == "prefs" else "qrels"
     if kind in {"run", "scores", "comparison"}:
-        raise FileError(path, f"holds a {kind}", NOT_ONE)
+        raise FileError(path.label, f"holds a {kind}", NOT_ONE)
     several = settings.assessors == "mean" or settings.model is not None or settings.systems_vote
     several = several or settings.format in {"qrels_jg", "qrels_prefs"}
     if kind == "qrels" and not several and (judged := natively_judged(path)) is not None:
         return judged
     kind = "qrels" if kind == "both" else kind
     table = read(
-        path, kind="auto" if path != "-" and kind not in {"qrels", "preferences"} else kind,  # type: ignore[arg-type]
+        path, kind="auto" if path.given != "-" and kind not in {"qrels", "preferences"} else kind,  # type: ignore[arg-type]
         assessors=several, lenient=settings.lenient, blanks=settings.compat != "none", report=report,
     )  # fmt: skip
     if not isinstance(table, TABLES):
-        raise FileError(path, f"holds {type(table).__name__}", NOT_ONE)
+        raise FileError(path.label, f"holds {type(table).__name__}", NOT_ONE)
     return table
 
 
@@ -390,12 +400,13 @@ def _preferred(table: Any, settings: Settings) -> Any:
 def opinions_of(source: Any, *, assessors: bool = False, settings: Settings | None = None) -> Opinions:
     """Judgments or ratings from whatever holds them; anything else is refused."""
     settings = (settings or Settings()).changed(assessors="mean" if assessors else "one")
+    source = entered(source)
     reference = reference_of(source, settings, graded=False)
     if isinstance(reference.table, Opinions):
         return reference.table
     if paths := paths_of(source):
         what = f"expected judgments, found a table of kind {reference.kind}: the column grade is missing"
-        raise FileError(paths[0], what, "give a file with the columns query, item, grade")
+        raise FileError(paths[0].label, what, "give a file with the columns query, item, grade")
     raise TableError(f"expected judgments or ratings (query, item, grade), got {_named(reference)}")
 
 
@@ -458,7 +469,7 @@ def files_of(run: Any, reference: Any) -> tuple[File, ...]:
     from endoxa.io.provenance import provenance
 
     kinds = [*((path, "judgments") for path in paths_of(reference)), *((path, "run") for path in paths_of(run))]
-    return tuple(provenance(path, kind) for path, kind in kinds if path != "-" and is_there(path))
+    return tuple(provenance(path, kind) for path, kind in kinds if path.given != "-" and is_there(path.given))
 
 
 def votes_of_texts(source: Any, way: str, *, lines: bool = False, near: float | None = None) -> Opinions:

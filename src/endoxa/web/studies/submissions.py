@@ -22,9 +22,8 @@ from sqlalchemy import Connection
 
 from endoxa.errors import EndoxaError, FileError
 from endoxa.io.apart import answer, run_apart
-from endoxa.io.formats import ZIP
 from endoxa.io.read import read
-from endoxa.io.sources import GZIP, PARQUET, ZSTD, Source
+from endoxa.io.sources import GZIP, PARQUET, ZIP, ZSTD, source_of
 from endoxa.io.write import replacing
 from endoxa.pools import lint
 from endoxa.store import catalogue, exports
@@ -151,7 +150,7 @@ def check(connection: Connection, study: Study, path: Path, label: str, most: in
     lines = 0
     try:
         text, lines = _unpacked(path, label, most)
-        run: Run = read(Source(text, label), kind="run")  # messages use the participant's name for the file
+        run: Run = read(source_of(text, label), kind="run")  # messages use the participant's name for the file
     except EndoxaError as error:
         return {"name": label, "detail": {"lines": lines, "warnings": [], "errors": [str(error)]}}
     errors = [] if len(run.systems) == 1 else [f"{label} holds {len(run.systems)} systems; submit one system per file"]
@@ -188,7 +187,7 @@ def score(connection: Connection, study: Study, submissions: list[int]) -> list[
             path.write_bytes(row.content)
             try:
                 text, _ = _unpacked(path, label, UNPACKED)
-                found.append(_scored(read(Source(text, label), kind="run"), bundle, stamp, row.name))
+                found.append(_scored(read(source_of(text, label), kind="run"), bundle, stamp, row.name))
             except EndoxaError as error:  # the other runs still get results
                 found.append({"stamp": stamp, "rows": [], "problem": f"{row.name}: {error}"})
     return found
