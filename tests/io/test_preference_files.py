@@ -64,11 +64,30 @@ def test_pieces_make_one_table(tmp_path) -> None:
     assert pl.concat([part.frame for part in parts(source_of(path), FORM, size=20)]).rows() == ROWS
 
 
-def test_the_content_tells_unless_the_subgroup_is_a_number(tmp_path) -> None:
-    named = written(tmp_path, "q1 ann first a 2\nq1 ann first b 1\n")
-    assert sniff(named) == "preferences"
-    assert isinstance(read(named), Preferences)
-    assert sniff(written(tmp_path, "q1 ann 0 a 2\n")) == "sampled"  # may be either: query item grade method probability
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("q1 ann first a 2\nq1 ann first b 1\n", "preferences"),
+        ("q1 ann 0 a 2\nq1 ann 0 b 1\n", "preferences"),  # 2 is no probability
+        ("q1 ann 0 a 1\nq1 ann 0 b 0", "preferences"),  # nor is 0
+        (TEXT, "preferences"),
+        ("q1 ann 0 a 1\nq1 ann 0 b 0.5\n", "sampled"),  # may be either: query item grade method probability
+        ("q1 a 0 top 1\nq1 b 1 top 2\n", "sampled"),  # a mistake: their reader gives its line
+        ("q1 ann 0 a 2\n", "sampled"),
+        ("".join(f"q1 d{item} 1 top 0.125\n" for item in range(999)), "sampled"),  # the last line looked at is cut
+    ],
+)
+def test_the_content_tells_unless_all_levels_may_be_probabilities(tmp_path, text, kind) -> None:
+    assert sniff(written(tmp_path, text)) == kind
+
+
+def test_preferences_with_numbers_for_subgroups_are_recognised(tmp_path) -> None:
+    text = "".join(f"q1 ann {number} a 1\nq1 ann {number} b 0\n" for number in range(2))
+    prefs, run = written(tmp_path, text), written(tmp_path, RUN, "sys.run")
+    assert isinstance(read(prefs), Preferences)
+    assert done("eval", prefs, run, "-o", "tsv") == done("eval", "-R", "prefs", prefs, run, "-o", "tsv")
+    with pytest.raises(FileError, match=r"prefs\.txt:2: probability '0' is not in"):  # judgments, if the user says so
+        read(prefs, kind="qrels")
 
 
 def test_tables_with_column_names(tmp_path) -> None:

@@ -20,7 +20,7 @@ from endoxa.io.beir import are_judgments
 from endoxa.io.faults import first_line
 from endoxa.io.json_documents import REMEDY, document_of
 from endoxa.io.list_rows import Names, names_of, names_of_row
-from endoxa.io.sources import PARQUET, ZIP, Source, Where, source_of
+from endoxa.io.sources import BOM, FIRST, PARQUET, ZIP, Source, Where, source_of
 from endoxa.io.trec_text import (
     QRELS,
     RUN,
@@ -332,7 +332,7 @@ def _text_kind(words: list[str], source: Source, wanted: Wanted) -> Kind:
     if wanted in {"qrels", "opinions"}:
         return "sampled" if sampled else "qrels"
     if sampled:
-        return "sampled"
+        return "preferences" if _are_preferences(source.first) else "sampled"
     if len(words) == 5 and words[1].lower() == "q0":
         what = f"5 columns in {shortened(' '.join(words))}"
         raise FileError(source.label, what, f"a run line has 6: {RUN.words}; one is missing, perhaps the tag")
@@ -348,6 +348,18 @@ def _text_kind(words: list[str], source: Source, wanted: Wanted) -> Kind:
     forms = "; ".join(f"{form.name}: {form.words}" for form in (RUN, QRELS, SAMPLED))
     what = f"neither a run nor qrels: the first line is {shortened(' '.join(words))}"
     raise wrong(words, source.label, what, f"expected {forms}", None)
+
+
+def _are_preferences(head: bytes) -> bool:
+    """Whether lines that may be sampled judgments are preferences with numbers for subgroups.
+
+    Some level is no probability then, and a group has several lines. With a line per item, judgments have a mistake.
+    """
+    lines = head.split(b"\n")
+    rows = [words for line in lines[: -1 if len(lines) > 2 and len(head) >= FIRST - len(BOM) else None]
+            if len(words := line.decode("utf-8", "replace").split()) == 5]  # fmt: skip
+    likely = all(is_number(words[4]) and 0 < float(words[4]) <= 1 for words in rows)
+    return not likely and len({(words[0], words[1]) for words in rows}) < len(rows)
 
 
 def header(line: bytes, separator: str) -> list[str]:
