@@ -15,7 +15,7 @@ from endoxa.comparisons.shared import RESAMPLES, Doubts
 from endoxa.errors import EndoxaError, TextError, did_you_mean
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.sentences import lacking
-from endoxa.evaluations.settings import Kind, Settings
+from endoxa.evaluations.settings import LABELS, Kind, Settings
 from endoxa.measures.grammar import Measure, parse
 from endoxa.measures.placing import Placement
 from endoxa.measures.registry import Definition
@@ -23,7 +23,6 @@ from endoxa.measures.uncertain import Mapper, Progress, expectations, measure_be
 from endoxa.notes import Note, note, warning
 from endoxa.tables import Belief, Comparison, Opinions, Run, Scores
 
-LABELS = "labels"  # the part of an evaluation that notes on its labels are about
 EVERYTHING = "⊤"  # Lamiroy and Sun's virtual system that returns the whole universe; never a contender
 FEW = 10  # queries below which resampling them says too little
 TOPICS = {"consensus": "Queries of other runs", "votes": "Queries of other systems"}  # else: those of the belief

@@ -39,6 +39,7 @@ JUDGED: tuple[Kind, ...] = ("judgments", "preferences")
 DOUBTED: tuple[Kind, ...] = ("opinions", "belief", "consensus", "sample", "votes")
 VOTED: tuple[Kind, ...] = ("consensus", "votes")
 LEARNED = note("scores.learned")  # marks scores that have no worlds and are not judged either
+LABELS = "labels"  # the part of an evaluation that notes on its labels are about
 
 POLICY, VOTES, BELIEF, PAIRS, INTERVALS, READING, SCALE = (
     "How values are computed", "Runs without judgments", "Opinions and beliefs", "Comparison of systems",

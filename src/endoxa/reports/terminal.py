@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from endoxa.evaluations.believed import LABELS
 from endoxa.evaluations.evaluation import Evaluation
-from endoxa.evaluations.settings import VOTED
+from endoxa.evaluations.settings import LABELS, VOTED
 from endoxa.evaluations.standings import counts as counts_of
 from endoxa.evaluations.standings import headline, order_of, title_of
 from endoxa.formatting import folded, longest
