@@ -814,6 +814,27 @@ def test_every_address_of_the_api_is_described(hall: Hall) -> None:
     assert hall.browser().get("/api").status_code == 200
 
 
+def test_pages_send_every_act_with_the_values_of_its_event(hall: Hall) -> None:
+    """Pictures by place, sketches as PNG. Pages cannot say how many acts to undo, nor send events of the server."""
+    schemas = hall.app.openapi()["components"]["schemas"]
+    sent = {
+        name.removesuffix("Event").lower(): (
+            sorted(schemas[name.replace("Event", "Detail")]["properties"]),
+            schemas[name.replace("Event", "Detail")].get("required", []),
+        )
+        for name in schemas
+        if name.endswith("Event")
+    }
+    assert sent == {
+        "picture": (["crop", "place", "size", "upload"], []), "sketch": (["png", "size"], ["png"]),
+        "words": (["size", "text"], ["text"]), "view": (["places"], ["places"]),
+        "mark": (["grade", "place"], ["place", "grade"]), "refine": (["size"], []),
+        "pin": (["group", "setting"], ["group", "setting"]), "seen": (["show"], ["show"]), "explore": (["on"], ["on"]),
+        "forget": ([], []), "found": (["place"], ["place"]), "restart": (["keep"], []), "undo": ([], []),
+        "close": ([], []),
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=lambda mode: mode.value)
 def test_nothing_that_is_sent_breaks_it(hall: Hall, ana: Seeker, mode: GenerationMode) -> None:
     statuses: Counter[int] = Counter()

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, field, fields, replace
 from functools import reduce
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from endoxa.errors import RefusedError, unknown
 from endoxa.frozen import dataclass
@@ -248,13 +248,6 @@ def _crop(crop: Any) -> list[float]:
     return [left, top, right, bottom]
 
 
-def _mark(detail: Detail) -> dict[str, Any]:
-    grade = detail.get("grade")
-    if grade is not None:
-        grade = _whole("mark", "grade", grade, GRADES[0], GRADES[-1])
-    return {"item": _word("mark", "item", detail.get("item")), "grade": grade}
-
-
 def _pin(detail: Detail) -> dict[str, Any]:
     group, setting = _word("pin", "group", detail.get("group"), 100), detail.get("setting")
     if setting in {"auto", "off"}:
@@ -271,11 +264,6 @@ def _words(detail: Detail) -> dict[str, Any]:
     if len(text) > TEXT:
         _refuse(f"the words have {len(text):,} characters", f"at most {TEXT:,} are taken")
     return {"text": text.strip()}
-
-
-def _sketch(detail: Detail) -> dict[str, Any]:
-    sha = detail.get("sha")
-    return {"sha": None if sha is None else _word("sketch", "sha", sha, 64)}
 
 
 def _shown(detail: Detail) -> dict[str, Any]:
@@ -303,31 +291,51 @@ def _view(detail: Detail) -> dict[str, Any]:
     return {"items": list(dict.fromkeys(_word("view", "item", item) for item in items))}
 
 
-def _fork(detail: Detail) -> dict[str, Any]:
-    number = _whole("fork", "number", detail.get("number"), 1, 10**9)
-    return {"search": _word("fork", "search", detail.get("search")), "number": number}
-
-
-CHECKS: dict[str, Callable[[Detail], dict[str, Any]]] = {
-    "start": _start,
-    "picture": _picture,
-    "sketch": _sketch,
-    "words": _words,
-    "shown": _shown,
-    "mark": _mark,
-    "refine": lambda detail: {"size": _whole("refine", "size", detail.get("size", SIZE), 1, LARGEST)},
-    "pin": _pin,
-    "seen": lambda detail: {"show": _flag("seen", "show", detail.get("show"))},
-    "explore": lambda detail: {"on": _flag("explore", "on", detail.get("on"))},
-    "view": _view,
-    "forget": lambda _: {},
-    "found": lambda detail: {"item": _word("found", "item", detail.get("item"))},
-    "undo": lambda detail: {"n": _whole("undo", "n", detail.get("n", 1), 1, 10**9)},
-    "fork": _fork,
-    "restart": lambda detail: {"keep": _flag("restart", "keep", detail.get("keep", False))},
-    "close": lambda _: {},
+VALUES: dict[str, Callable[[str, str, Any], Any]] = {  # checks of a value of an event: its kind, its name, the value
+    "item": _word,
+    "sha": lambda kind, name, value: None if value is None else _word(kind, name, value, 64),
+    "grade": lambda kind, name, value: None if value is None else _whole(kind, name, value, GRADES[0], GRADES[-1]),
+    "size": lambda kind, name, value: _whole(kind, name, value, 1, LARGEST),
+    "n": lambda kind, name, value: _whole(kind, name, value, 1, 10**9),
+    "number": lambda kind, name, value: _whole(kind, name, value, 1, 10**9),
+    "search": _word,
+    "show": _flag,
+    "on": _flag,
+    "keep": _flag,
 }
-KINDS = tuple(CHECKS)
+
+
+class Kind(NamedTuple):
+    """A kind of event: what it does, the values of its detail with their defaults (... for none), and their check.
+
+    Without a check of its own each value is checked by its name (`VALUES`).
+    """
+
+    what: str
+    values: Mapping[str, Any] = {}
+    check: Callable[[Detail], dict[str, Any]] | None = None
+
+
+EVENTS = {
+    "start": Kind("Begin a search.", {}, _start),
+    "picture": Kind("Search from a picture, or from none.", {"item": None, "upload": None, "crop": None}, _picture),
+    "sketch": Kind("Search from a sketch; null removes it.", {"sha": ...}),
+    "words": Kind("Search by words; an empty text removes them.", {"text": ...}, _words),
+    "shown": Kind("Show a page.", {}, _shown),
+    "mark": Kind("Mark a picture; null removes the mark.", {"item": ..., "grade": ...}),
+    "refine": Kind("Submit the page, get the next.", {"size": SIZE}),
+    "pin": Kind("Set what a group of features counts.", {"group": ..., "setting": ...}, _pin),
+    "seen": Kind("Let seen pictures return, or not.", {"show": ...}),
+    "explore": Kind("Explore, or not: some pictures of a page are those that would teach most.", {"on": ...}),
+    "view": Kind("Submit a view of the map as a page.", {"items": ...}, _view),
+    "forget": Kind("Drop earlier marks."),
+    "found": Kind("Say that this is it.", {"item": ...}),
+    "undo": Kind("Undo the last acts.", {"n": 1}),
+    "fork": Kind("Go on from an event of another search.", {"search": ..., "number": ...}),
+    "restart": Kind("Start over, empty or keeping query and marks.", {"keep": False}),
+    "close": Kind("Close the search."),
+}
+KINDS = tuple(EVENTS)
 ACTS = (  # what can be undone
     "picture", "sketch", "words", "view", "mark", "refine", "pin", "seen", "explore", "forget", "found", "restart",
 )  # fmt: skip
@@ -339,12 +347,16 @@ def checked(kind: str, detail: Any) -> dict[str, Any]:
 
     Any event may say how it was made: `active_seconds` that the person took, and `method` (key, mouse, touch).
     """
-    if kind not in CHECKS:
+    if kind not in EVENTS:
         there = f"there are: {', '.join(KINDS)}"
         raise unknown(RefusedError, f"no event is called {kind!r}", str(kind), KINDS, listed=there, status=422)
     if not isinstance(detail, Mapping):
         _refuse(f"the detail of {kind!r} is an object, not {detail!r}")
-    known = CHECKS[kind](detail)
+    _, values, check = EVENTS[kind]
+    known = check(detail) if check is not None else {
+        name: VALUES[name](kind, name, detail.get(name, None if default is ... else default))
+        for name, default in values.items()
+    }  # fmt: skip
     seconds, method = detail.get("active_seconds"), detail.get("method")
     if seconds is not None:
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < 1e7:

@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 from uuid import UUID
 
 from fastapi import Path
-from pydantic import BaseModel, Field, StrictBool
+from pydantic import BaseModel, Field, StrictBool, create_model
 
+from endoxa.searches import session
 from endoxa.web.shapes import MOST, Body, Number, Seconds, Text
 
 SKETCH = 90_000  # characters of 64 kB in base64
-WORDS = 1_000  # characters
-LARGEST = 200  # pictures on a page or in a view of the map
 
 Id = Annotated[str, Path(max_length=64, pattern=r"^[\w-]+$")]  # of a search
 Place = Annotated[int, Path(ge=0, le=MOST)]  # of a picture in the index, or the number of a round
 Sha = Annotated[str, Path(pattern=r"^[0-9a-f]{64}$")]
 Size = Annotated[int, Field(strict=True, ge=1, le=100)]
 Share = Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)]
-Grade = Annotated[int, Field(ge=-2, le=2, strict=True)]
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Png = Annotated[str, Field(max_length=SKETCH, description="a PNG of 256 × 256 pixels in base64")]
+# The values of events as pages send them: name and type. Other values, as how many acts to undo, are not for pages.
+SENT: dict[str, tuple[str, Any]] = {
+    "item": ("place", Number),
+    "items": ("places", Annotated[list[Number], Field(min_length=1, max_length=session.LARGEST)]),
+    "upload": ("upload", Digest),
+    "crop": ("crop", Annotated[list[Share], Field(min_length=4, max_length=4)]),
+    "sha": ("png", Png | None),
+    "text": ("text", Annotated[Text, Field(max_length=session.TEXT)]),
+    "grade": ("grade", Annotated[int, Field(ge=session.GRADES[0], le=session.GRADES[-1], strict=True)] | None),
+    "size": ("size", Size),
+    "group": ("group", Annotated[str, Field(max_length=100)]),
+    "setting": (
+        "setting",
+        Literal["auto", "off"] | Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)],
+    ),
+    "show": ("show", StrictBool),
+    "on": ("on", StrictBool),
+    "keep": ("keep", StrictBool),
+}
+SIZED = ("picture", "sketch", "words")  # pages may send a size with these too; it changes nothing
 
 
 class ForkBody(Body):
@@ -37,83 +57,6 @@ class BeginBody(Body):
     fork: ForkBody | None = None
 
 
-class PictureDetail(Body):
-    """A picture of the collection, an uploaded one (or a part of it), or none."""
-
-    place: Number | None = None
-    upload: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
-    crop: Annotated[list[Share], Field(min_length=4, max_length=4)] | None = None
-    size: Size | None = None
-
-
-class SketchDetail(Body):
-    """A sketch: a PNG of 256 × 256 pixels in base64; null removes it."""
-
-    png: Annotated[str, Field(max_length=SKETCH)] | None
-    size: Size | None = None
-
-
-class WordsDetail(Body):
-    """Words; an empty text removes them."""
-
-    text: Annotated[Text, Field(max_length=WORDS)]
-    size: Size | None = None
-
-
-class MarkDetail(Body):
-    """A mark, or its removal."""
-
-    place: Number
-    grade: Grade | None
-
-
-class RefineDetail(Body):
-    """The next page."""
-
-    size: Size = 20
-
-
-class ViewDetail(Body):
-    """A view of the map that becomes a page."""
-
-    places: Annotated[list[Number], Field(min_length=1, max_length=LARGEST)]
-
-
-class PinDetail(Body):
-    """What a group of features counts."""
-
-    group: Annotated[str, Field(max_length=100)]
-    setting: Literal["auto", "off"] | Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)]
-
-
-class SeenDetail(Body):
-    """Whether seen pictures return."""
-
-    show: StrictBool
-
-
-class ExploreDetail(Body):
-    """Whether some pictures of a page are those that would teach most."""
-
-    on: StrictBool
-
-
-class FoundDetail(Body):
-    """This is it."""
-
-    place: Number
-
-
-class RestartDetail(Body):
-    """Start over, empty or keeping query and marks."""
-
-    keep: StrictBool = False
-
-
-class NoDetail(Body):
-    """Nothing more to say."""
-
-
 class _Act(Body):
     key: UUID
     after: Number
@@ -121,95 +64,23 @@ class _Act(Body):
     method: Literal["key", "mouse", "touch", "program"] | None = None
 
 
-class PictureEvent(_Act):
-    """Search from a picture."""
-
-    kind: Literal["picture"]
-    detail: PictureDetail
-
-
-class SketchEvent(_Act):
-    """Search from a sketch."""
-
-    kind: Literal["sketch"]
-    detail: SketchDetail
+def _event(kind: str) -> Any:
+    """The body of an event of this kind, made from `session.EVENTS`."""
+    values: dict[str, Any] = {"size": (Size | None, None)} if kind in SIZED else {}
+    for name, default in session.EVENTS[kind].values.items():
+        if name in SENT:
+            sent, type_ = SENT[name]
+            values[sent] = (type_ | None if default is None else type_, default)
+    detail = create_model(f"{kind.title()}Detail", __base__=Body, **values)
+    own: dict[str, Any] = {"kind": (Literal.__getitem__(kind), ...), "detail": (detail, ...)}
+    return create_model(f"{kind.title()}Event", __base__=_Act, __doc__=session.EVENTS[kind].what, **own)
 
 
-class WordsEvent(_Act):
-    """Search by words."""
-
-    kind: Literal["words"]
-    detail: WordsDetail
-
-
-class MarkEvent(_Act):
-    """Mark a picture."""
-
-    kind: Literal["mark"]
-    detail: MarkDetail
-
-
-class RefineEvent(_Act):
-    """Submit the page, get the next."""
-
-    kind: Literal["refine"]
-    detail: RefineDetail
-
-
-class ViewEvent(_Act):
-    """Submit a view of the map as a page."""
-
-    kind: Literal["view"]
-    detail: ViewDetail
-
-
-class PinEvent(_Act):
-    """Set what a group counts."""
-
-    kind: Literal["pin"]
-    detail: PinDetail
-
-
-class SeenEvent(_Act):
-    """Let seen pictures return, or not."""
-
-    kind: Literal["seen"]
-    detail: SeenDetail
-
-
-class ExploreEvent(_Act):
-    """Explore, or not."""
-
-    kind: Literal["explore"]
-    detail: ExploreDetail
-
-
-class FoundEvent(_Act):
-    """Say that this is it."""
-
-    kind: Literal["found"]
-    detail: FoundDetail
-
-
-class RestartEvent(_Act):
-    """Start over."""
-
-    kind: Literal["restart"]
-    detail: RestartDetail
-
-
-class PlainEvent(_Act):
-    """Drop earlier marks, undo the last act, or close the search."""
-
-    kind: Literal["forget", "undo", "close"]
-    detail: NoDetail
-
-
-EventBody = Annotated[
-    PictureEvent | SketchEvent | WordsEvent | MarkEvent | RefineEvent | ViewEvent | PinEvent | SeenEvent
-    | ExploreEvent | FoundEvent | RestartEvent | PlainEvent,
-    Field(discriminator="kind"),
-]  # fmt: skip
+if TYPE_CHECKING:
+    EventBody = Any
+else:
+    SENDING = (*session.ACTS, "undo", "close")  # the other kinds are made by the server
+    EventBody = Annotated[Union[tuple(map(_event, SENDING))], Field(discriminator="kind")]  # noqa: UP007
 
 
 class PreviewBody(Body):
