@@ -108,6 +108,10 @@ def raw(suffix, content):
     return suffix, lambda path: path.write_bytes(content)
 
 
+def header(content):
+    return raw("npy", b"\x93NUMPY\x01\x00" + len(content).to_bytes(2, "little") + content)
+
+
 TWO = np.array(["a", "b"])
 FAULTS = {
     "no item": (parquet(name_=["a"], vector=[[1.0]]), "has no column 'item'; its columns are name_, vector; name"),
@@ -153,6 +157,11 @@ FAULTS = {
     "wrong bytes": (npz(items=np.array([b"\xff", b"a"]), vectors=np.ones((2, 2))), "cannot be read as npz"),
     "not npz": (raw("npz", b"PK\x03\x04 nonsense"), "cannot be read as npz"),
     "not npy": (raw("npy", b"\x93NUMPY"), "cannot be read as npy"),
+    "keys of two types": (
+        header(b"{b'descr': '<f4', 'fortran_order': False, 'shape': (0, 2)}"),
+        "cannot be read as npy",
+    ),
+    "no type": (header(b"{'descr': (), 'fortran_order': False, 'shape': (0, 2)}"), "cannot be read as npy"),
     "empty npy": (raw("npy", b""), "cannot be read as npy"),
     "no names beside": (npy(np.ones((2, 2)), None), r"v\.items\.txt: is missing; it holds the items of v\.npy"),
     "blank line": (npy(np.ones((3, 2)), b"a\n\nb\n"), r"v\.items\.txt:2: the line is empty"),

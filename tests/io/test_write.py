@@ -14,7 +14,7 @@ from io_samples import any_text, comparisons, opinions, plain_judgments, runs, t
 from endoxa.errors import FileError, TableError
 from endoxa.io.formats import sniff
 from endoxa.io.read import read
-from endoxa.io.write import replacing, replacing_folder, write
+from endoxa.io.write import replacing, replacing_folder, write, write_page
 from endoxa.tables import Comparison, Opinions, Run, Scores, Table
 
 PACKED = ["", ".gz", ".zst"]
@@ -158,6 +158,17 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     with pytest.raises(FileError, match="cannot be written"):
         write(run, tmp_path / "d")
+
+
+@pytest.mark.parametrize("name", ["a\0b.csv", "a\ud800.csv", "a\0b/c.csv"])
+def test_a_name_that_no_file_can_have(name: str, tmp_path: Path) -> None:
+    target = tmp_path / name
+    for writes in (replacing, replacing_folder):
+        with pytest.raises(FileError, match="no file can have this name; give another name"), writes(target):
+            pytest.fail("there is nothing to write to")
+    with pytest.raises(FileError, match="no file can have this name"):
+        write_page("x", target)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_format_can_be_named(tmp_path: Path) -> None:

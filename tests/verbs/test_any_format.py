@@ -295,6 +295,7 @@ BAD = {
     "a bare id of lines": ("a.jsonl", '{"id": 3, "documents": ["a long text"]}\n', "id, documents"),
     "runs beside facts": ("a.json", '{"runs": {"a": ["x"]}, "meta": {"b": ["y"]}}', "its keys are runs, meta"),
     "nulls": ("a.json", '{"q": {"d": null}}', "every number in the JSON is null"),
+    "a vertical tab": ("a.txt", "\v", r"neither a run nor qrels: the first line is '\x0b'"),
     "an empty file": ("a.json", "", "the file is empty; expected a run or judgments"),
     "an empty object": ("a.json", "{}\n", "the JSON is empty; expected a run or judgments"),
     "not a score": ("t.csv", "query,item,score\nq,d,n/a\n", "t.csv:2: score 'n/a' is not a number; correct it, or"),

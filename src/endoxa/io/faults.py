@@ -29,7 +29,7 @@ __getattr__ = on_demand(
         ),  # RuntimeError: a member is encrypted, or packed by an unknown method
         "ARRAY": lambda: (
             OSError, ValueError, EOFError, SyntaxError, _of("tokenize", "TokenError"), RuntimeError, MemoryError,
-            OverflowError,
+            OverflowError, TypeError, IndexError,
         ),
     },
 )  # fmt: skip

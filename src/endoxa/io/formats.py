@@ -259,7 +259,8 @@ def _is_text(words: list[str]) -> bool:
 
 def _refuse_foreign(head: bytes, label: str, wanted: Wanted) -> None:
     """Refuse a table whose columns have names that nobody knows, or another separator."""
-    lines = [line for line in head.lstrip().split(b"\n") if line.strip()][:2]
+    blank = b" \t\r\n"  # a vertical tab is content
+    lines = [line for line in head.lstrip(blank).split(b"\n") if line.strip(blank)][:2]
     for separator in (*SEPARATORS.values(), ";"):
         first, *others = (header(line, separator) for line in lines)
         if len(first) < 2 or not all(name.strip() for name in first) or any(len(row) != len(first) for row in others):

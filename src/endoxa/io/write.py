@@ -101,6 +101,7 @@ def replacing(target: Path) -> Iterator[Path]:
     """Yield a temporary file that replaces the target once it is complete, and is removed after an error."""
     if not target.name or target.is_dir():
         raise FileError(str(target), "cannot be written: the path is a folder", "give the name of a file")
+    _refuse_name(target)
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         yield part
@@ -118,6 +119,7 @@ def replacing_folder(target: Path) -> Iterator[Path]:
 
     The older target is removed last, and put back if it cannot be replaced. Callers refuse a target that is not theirs.
     """
+    _refuse_name(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -143,12 +145,23 @@ def replacing_folder(target: Path) -> Iterator[Path]:
 
 def write_page(text: str, target: Path) -> None:
     """Write a page, completely or not at all; its folder is made if there is none."""
+    _refuse_name(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise unwritten(target.parent, error) from None
     with replacing(target) as part:
         part.write_text(text, encoding="utf-8")
+
+
+def _refuse_name(target: Path) -> None:
+    """Refuse a name that no file can have: with a NUL, or with half of a surrogate pair."""
+    try:
+        possible = b"\0" not in os.fsencode(target)
+    except UnicodeEncodeError:
+        possible = False
+    if not possible:
+        raise FileError(str(target), "cannot be written: no file can have this name", "give another name")
 
 
 def unwritten(target: Path, error: Exception) -> FileError:
