@@ -134,6 +134,27 @@ def test_a_bet_multiplies_the_capital_by_1_plus_stake_times_the_weighted_differe
     assert (weighted * stakes).max() > 0.1  # the chance matters
 
 
+def test_the_chance_of_a_pair_follows_its_spread_and_its_uncertainty() -> None:
+    """score = (greatest - least weight of the systems) · √(p (1 - p) + 0.05), so that a sure prediction is checked."""
+    draws = drawn(20, 1)
+    plan = plan_of(UNIVERSE, GAME, judged(draws.rows), draws.rows, np.zeros(3))
+    spread = np.ptp(weights_of_places(), axis=1)
+    left = np.setdiff1d(np.flatnonzero(guaranteed.askable(UNIVERSE, BEST.measure)), draws.rows)
+    expected = spread * np.sqrt(plan.p * (1 - plan.p) + 0.05)
+    assert np.ptp(expected[left]) > 0
+    assert plan.score[left] == pytest.approx(expected[left])
+
+
+def test_bets_are_on_the_best_of_the_systems_that_are_left() -> None:
+    """A system that has lost its game is not bet on, whatever its mean; without any system left there is no bet."""
+    means, lost = np.array([0.3, 0.9, 0.5]), GAME.threshold() + 1
+    slot, first, second = guaranteed._bets(GAME, np.zeros(3), means)
+    assert (slot.tolist(), first.tolist(), second.tolist()) == ([0, 2], [1, 1], [0, 2])
+    slot, first, second = guaranteed._bets(GAME, np.array([0.0, lost, 0.0]), means)
+    assert (slot.tolist(), first.tolist(), second.tolist()) == ([0], [2], [0])
+    assert [part.size for part in guaranteed._bets(GAME, np.full(3, lost), means)] == [0, 0, 0]
+
+
 def test_draws_are_read_from_labels_up_to_the_first_that_is_missing() -> None:
     draws = drawn(20)
     labels = opinions(draws, GRADES)

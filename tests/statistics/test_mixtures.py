@@ -298,6 +298,15 @@ def test_a_starved_component_is_put_at_the_worst_row():
     assert (np.delete(np.diff(model.history), model.reseeded - 1) >= -1e-9).all()
 
 
+@pytest.mark.parametrize(("iterations", "moved"), [(1, []), (2, [1])])
+def test_a_starved_component_is_not_moved_in_the_last_iteration(iterations, moved):
+    """A component that is moved needs one more M-step to be fitted."""
+    rows = np.concatenate([np.random.default_rng(0).normal(size=(60, 1)), [[40.0]] * 3])
+    far = MixtureModel(np.array([0.5, 0.5]), np.array([[0.0], [-500.0]]), np.ones((2, 1)), np.zeros((2, 0)))
+    model = mixtures.refine(far, rows, rules=Rules(precision="double", tolerance=0, iterations=iterations))
+    assert model.reseeded.tolist() == moved
+
+
 def test_a_row_that_starves_its_component_again_and_again_comes_to_an_end():
     rows = np.concatenate([np.zeros((50, 2)), np.ones((50, 2)), np.full((1, 2), 0.5)])
     model = mixtures.fit(rows, 40, rng=np.random.default_rng(0), rules=Rules(iterations=60), restarts=1)
