@@ -6,16 +6,15 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+import click
 import numpy as np
 import polars as pl
-import typer
 from command_line import done
 from page_samples import pages, reader
 from stored_search_samples import stored_search
 
-from endoxa.cli import app
+from endoxa.cli.root import root
 from endoxa.examples import collection
 from endoxa.tables import Opinions, Run
 from endoxa.verbs.compose import compose
@@ -32,12 +31,15 @@ def asked(folder: Path, runs: Sequence[Path]) -> tuple[object, ...]:
     return (*runs[:2], "--screen", "one-result", "--items", folder / "docs.csv", "--queries", folder / "queries.csv")
 
 
-def leaves(command: Any, before: tuple[str, ...] = ()) -> Iterator[str]:
+def leaves(command: click.Command, before: tuple[str, ...] = ()) -> Iterator[str]:
     """Every command, with the names of its groups."""
-    if not hasattr(command, "commands"):
+    if not isinstance(command, click.Group):
         yield " ".join(before)
         return
-    for name, one in command.commands.items():
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        one = command.get_command(context, name)
+        assert one is not None
         yield from leaves(one, (*before, name))
 
 
@@ -128,7 +130,7 @@ class World:
 
 
 COUNT = itertools.count()
-COMMANDS = sorted(leaves(typer.main.get_command(app)))
+COMMANDS = sorted(leaves(root()))
 
 
 def world_in(folder: Path) -> World:

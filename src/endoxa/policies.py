@@ -15,6 +15,8 @@ Unjudged = Literal["nonrelevant", "condensed", "bounds"]
 Undefined = Literal["nan", "zero", "skip"]
 Compat = Literal["none", "trec_eval-9", "trec_eval-10"]
 Assessors = Literal["one", "mean"]
+Metric = Literal["nominal", "ordinal", "interval", "ratio"]  # what the distance between two grades means
+Method = Literal["isotonic", "bayes", "ogive"]  # a map from scores to ratings
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "ties": get_args(Ties), "missing": get_args(Missing), "unjudged": get_args(Unjudged),
@@ -58,6 +60,9 @@ MEANING: dict[str, dict[str, str]] = {
 ORDERS = 5_040  # orders of the equal scores of a list, up to which all are computed if there is no closed form
 NORMAL = 1.96  # standard errors between the mean over sampled orders and its lo and hi
 WORLDS = 400  # possible worlds that are drawn if the reference is a belief
+UNTIL = 0.95  # probability at which a question is settled
+BATCH = 25  # labels between two looks at the verdict
+MIXING = 0.1  # share of a choice of pairs that is spread evenly over the pool
 
 
 def refuse_choice(name: str, value: object, known: Collection[str]) -> None:

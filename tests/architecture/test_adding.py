@@ -7,15 +7,18 @@ import types
 from pathlib import Path
 from typing import Annotated, Any
 
+import click
 import numpy as np
 import polars as pl
 import pytest
-import typer
 from command_line import done
 
 import endoxa
 from endoxa import cli
 from endoxa.beliefs import models
+from endoxa.cli.derived import derived
+from endoxa.cli.root import root
+from endoxa.declared import option
 from endoxa.measures import grammar, registry
 from endoxa.measures.lists import Lists
 from endoxa.tables import Belief, Opinions
@@ -82,27 +85,26 @@ def test_a_belief_model_is_found_in_verbs_help_and_command_line(monkeypatch: pyt
 
 
 def test_a_verb_is_found_on_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = types.ModuleType("endoxa.cli.toy")
-
-    def toy(count: Annotated[int, typer.Option(help="How often.")] = 1) -> None:
+    def toy(count: Annotated[int, option("How often.", least=1)] = 1) -> str:
         """Say something.
 
-        [bold]Examples[/bold]
-
-          endoxa toy --count 2
+        Examples:
+            endoxa toy --count 2
         """
-        print("toy " * count)
+        return "toy " * count
 
-    module.add_to = lambda app: app.command("toy")(toy)  # type: ignore[attr-defined]
+    def print_toy(text: str) -> None:
+        print(text)
+
+    module = types.ModuleType("endoxa.cli.toy")
+    module.COMMANDS = (derived("toy", toy, print_toy),)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    before = list(cli.app.registered_commands)
-    cli.add(module)
-    try:
-        assert "Say something" in done("help")
-        assert "Examples" in done("toy", "--help")
-        assert done("toy", "--count", "2").split() == ["toy", "toy"]
-    finally:
-        cli.app.registered_commands[:] = before
+    files = cli.listed()
+    monkeypatch.setattr(cli, "listed", lambda: files | {"toy": "endoxa toy: say something."})
+    assert "Say something" in done("help")
+    printed = done("toy", "--help")
+    assert "endoxa toy --count 2" in printed and "How often.  [default: 1; x>=1]" in printed
+    assert done("toy", "--count", "2").split() == ["toy", "toy"]
 
 
 def test_a_setting_is_found_in_library_and_command_line() -> None:
@@ -113,16 +115,14 @@ def test_a_setting_is_found_in_library_and_command_line() -> None:
 
     parameters = inspect.signature(endoxa.evaluate).parameters
     documented = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
-    options = {
-        flag: option
-        for option in typer.main.get_command(cli.app).commands["eval"].params  # type: ignore[attr-defined]
-        for flag in option.opts
-    }
+    command = root().get_command(click.Context(root()), "eval")
+    assert command is not None
+    options = {flag: given for given in command.params for flag in given.opts}
     for name, setting in REGISTRY.items():
         assert parameters[name].default == DEFAULTS[name]
         flags = setting.flags or (f"--{name.replace('_', '-')}",)
         for flag in flags:
-            assert (options[flag].help or "").startswith(setting.help)
+            assert (getattr(options[flag], "help", None) or "").startswith(setting.help)
         assert f"`{flags[-1]}`" in documented, f"docs/cli.md has no row for {flags[-1]}"
         assert setting.help in documented
         assert setting.help in (endoxa.evaluate.__doc__ or "")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from command_line import done
+from command_samples import COMMANDS
 
 from endoxa import cli
+from endoxa.cli.root import root
 
 HEAVY = ("polars", "numpy", "scipy", "matplotlib", "rich.markdown", "pydantic", "jinja2")
 LOADED = """
@@ -41,7 +45,27 @@ def loaded(*words: str, heavy: tuple[str, ...] = HEAVY, **environment: str) -> s
 def test_help_and_explanations_load_nothing_heavy(words: list[str]) -> None:
     assert loaded(*words) == set()
     if words[:1] != ["explain"] and "eval" not in words and "compare" not in words:
-        assert loaded(*words, heavy=("typer", "endoxa.cli.evaluate", "endoxa.cli.output")) == set()
+        assert loaded(*words, heavy=("click", "endoxa.cli.evaluate", "endoxa.cli.output")) == set()
+
+
+HELP = """
+import json, sys
+from endoxa.cli.root import root
+first = {}
+for words in json.loads(sys.argv[1]):
+    root().main([*words, "-h"], prog_name="endoxa", standalone_mode=False)
+    for name in sys.modules:
+        first.setdefault(name, " ".join(words))
+print(json.dumps(first), file=sys.stderr)
+"""
+
+
+def test_the_help_of_no_command_loads_anything_heavy() -> None:
+    words = json.dumps([command.split() for command in COMMANDS])
+    ran = subprocess.run([sys.executable, "-c", HELP, words], capture_output=True, text=True, check=True)
+    first = json.loads(ran.stderr.splitlines()[-1])
+    heavy = {*HEAVY, "rich", "sqlalchemy", "fastapi", "PIL", "endoxa.reports", "endoxa.web"}
+    assert {name: first[name] for name in heavy & set(first)} == {}
 
 
 @pytest.fixture
@@ -71,17 +95,9 @@ def test_every_file_of_a_command_begins_with_the_command() -> None:
     whole = done("--help")
     for module, line in cli.listed().items():
         assert line.startswith("endoxa ") and ": " in line, f"cli/{module}.py"
-    for name, command in __import__("typer").main.get_command(cli.app).commands.items():
+    for name in root().list_commands(click.Context(root())):
         assert f"  {name} " in whole
-        if name == "help":
-            continue
-        alone = cli.commands(name)
-        assert alone, name
-        from endoxa.cli.plain import application
-
-        assert [one.name for one in application(*alone).registered_commands if one.name == name] == [name] or hasattr(
-            command, "commands"
-        )
+        assert name == "help" or cli.commands(name), name
 
 
 def test_the_help_without_loading_is_that_of_the_application() -> None:

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from endoxa.evaluations.pipelines import ALIGNED, BAG, TRUTH, PipelineStudy
+from endoxa.io.reading import finder_of
 from endoxa.verbs import pages
 
 DEGREES = {"light": 0.1, "middle": 0.45, "heavy": 0.75}
@@ -60,7 +61,7 @@ def test_words_have_boxes_inside_the_page(tmp_path: Path, tesseract: None) -> No
         assert word.box.left >= 0 and word.box.left + word.box.width <= width
         assert word.box.top >= 0 and word.box.top + word.box.height <= height
     typed = (tmp_path / "letter-0001.txt").read_text()
-    assert pages.finder_of("words")(typed) == read.outputs["sauvola"]["letter-0001"]
+    assert finder_of("words")(typed) == read.outputs["sauvola"]["letter-0001"]
 
 
 def test_a_page_without_text_is_an_empty_output(tmp_path: Path, tesseract: None) -> None:

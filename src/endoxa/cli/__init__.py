@@ -5,16 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from endoxa import __version__
 
-if TYPE_CHECKING:
-    from endoxa.cli.plain import App
-
-    app: App
-
-NOT_COMMANDS = {"groups", "loudness", "options", "output", "plain"}
+NOT_COMMANDS = {"derived", "groups", "loudness", "output", "root", "typed"}
 ORDER = (
     "evaluate", "compare", "report", "choose", "estimate", "believe", "measure", "rate", "pool", "fuse", "check",
     "explain", "read", "write", "study", "search", "index", "run", "find", "gallery", "contest", "compose", "fetch",
@@ -44,7 +39,6 @@ Options:
 Commands:
 """
 WIDTH = 80
-LOUDNESS = {"-v", "--verbose", "-q", "--quiet"}  # what may stand before a command
 
 
 # ---- the commands -------------------------------------------------------------------------------------
@@ -62,55 +56,35 @@ def listed() -> dict[str, str]:
     return {name: found[name] for name in ordered}
 
 
-def _word(line: str) -> str:
+def word(line: str) -> str:
     """The first word of the command in the first line of its file."""
     return line.removeprefix("endoxa ").partition(":")[0].split()[0]
 
 
-def root_help(more: dict[str, str] | None = None) -> str:
-    """The help of `endoxa` alone; `more` are commands that have no file here."""
+def root_help() -> str:
+    """The help of `endoxa` alone."""
     rows = {
-        _word(line): line.partition(": ")[2]
+        word(line): line.partition(": ")[2]
         for line in listed().values()
-        if _word(line) not in GROUPS
+        if word(line) not in GROUPS
     } | {"help": "print the help of a command: endoxa help eval, endoxa help images run."} | GROUPS  # fmt: skip
-    rows |= {name: text for name, text in (more or {}).items() if name not in rows}
     left = max(map(len, rows)) + 4
     lines = []
     for name, text in rows.items():
         line = f"  {name}".ljust(left)
-        for word in (text[:1].upper() + text[1:]).split():
-            if len(line) + len(word) > WIDTH - 1:
+        for part in (text[:1].upper() + text[1:]).split():
+            if len(line) + len(part) > WIDTH - 1:
                 lines.append(line.rstrip())
                 line = " " * left
-            line += word + " "
+            line += part + " "
         lines.append(line.rstrip())
     return USAGE + "\n".join(lines)
 
 
 def commands(first: str | None = None) -> list[Any]:
     """The modules that hold a command, those of an evaluation first; or only those of commands that begin so."""
-    names = [name for name, line in listed().items() if first is None or _word(line) == first]
+    names = [name for name, line in listed().items() if first is None or word(line) == first]
     return [import_module(f"{__name__}.{name}") for name in names]
-
-
-def __getattr__(name: str) -> Any:
-    """`app` is the whole command line, made when it is first asked for."""
-    if name != "app":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from endoxa.cli.plain import application
-
-    made = globals()["app"] = application(*commands())
-    return made
-
-
-def add(*modules: Any) -> None:
-    """Register the commands of these modules."""
-    for module in modules:
-        module.add_to(sys.modules[__name__].app)
-    from endoxa.cli import loudness
-
-    loudness.heard(sys.modules[__name__].app)
 
 
 def version(verbose: bool) -> str:
@@ -135,16 +109,15 @@ def main() -> None:
     import warnings
 
     from endoxa.cli import output
-    from endoxa.cli.plain import application
     from endoxa.errors import CallError, EndoxaError
 
     output.guard_terminal()
     warnings.showwarning = lambda message, *_, **__: print(f"endoxa: {message}", file=sys.stderr)
     try:
         output.refuse_own_input(words)
-        first = next((word for word in words if word not in LOUDNESS), None)
-        alone = commands(first) if first else []  # the other commands need not be loaded to run one
-        (application(*alone) if alone else sys.modules[__name__].app)(prog_name="endoxa")
+        from endoxa.cli.root import root
+
+        sys.exit(root().main(prog_name="endoxa", standalone_mode=False))
     except EndoxaError as error:
         output.complain(f"endoxa: {error}")
         sys.exit(2 if isinstance(error, CallError) else 1)

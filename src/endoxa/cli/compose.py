@@ -5,36 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from endoxa.cli import groups as g
-from endoxa.cli import options as o
 from endoxa.cli import output
-
-
-def add_to(_app: typer.Typer) -> None:
-    """Register the command."""
-    g.images.command("compose")(compose)
+from endoxa.cli.derived import derived
+from endoxa.declared import argument, option
+from endoxa.verbs.parameters import Seed
 
 
 def compose(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the scenes.")],
-    count: Annotated[int, typer.Option("--count", "-n", help="Number of scenes.", min=1)] = 200,
+    folder: Annotated[Path, argument("Folder of the scenes.", "DIR")],
+    count: Annotated[int, option("Number of scenes.", "--count", "-n", least=1)] = 200,
     cutouts: Annotated[
-        str | None, typer.Option("--from", metavar="CORPUS", help="Cut-outs to paste: stamps, or pictures with alpha.")
+        str | None, option("Cut-outs to paste: stamps, or pictures with alpha.", "--from", metavar="CORPUS")
     ] = None,
-    seed: o.Seed = 0,
+    seed: Seed = 0,
 ) -> None:
     """Make captioned scenes whose regions and words are known exactly. They are drawn, or pasted from cut-outs.
 
-    [bold]Examples[/bold]
-
-      endoxa images compose scenes --count 500
-
-      endoxa images compose collage --count 500 --from stamps
+    Examples:
+        endoxa images compose scenes --count 500
+        endoxa images compose collage --count 500 --from stamps
     """
     from endoxa.verbs.compose import compose as verb
 
     with output.stages(2) as progress:
         verb(folder, count, cutouts=cutouts, seed=seed, progress=progress)
     output.say(f"{count:,} scenes are in {folder} (compare systems on them: endoxa images contest {folder}).")
+
+
+COMMANDS = (derived("compose", compose, needs=("images",)),)

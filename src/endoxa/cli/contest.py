@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from endoxa.cli import groups as g
-from endoxa.cli import options as o
 from endoxa.cli import output
+from endoxa.cli.derived import command_line, derived
+from endoxa.declared import option
+from endoxa.verbs.parameters import Seed, Worlds
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,38 +18,31 @@ if TYPE_CHECKING:
     from endoxa.reports.pages.contest import Contest
 
 
-def add_to(_app: typer.Typer) -> None:
-    """Register the command."""
-    g.images.command("contest")(contest)
-
-
 def contest(
     corpus: g.Where, engines: g.Engines = None, settings: g.Settings = None, vectors: g.Vectors = None,
     without: g.Without = None,
     sample: Annotated[
         int | None,
-        typer.Option("--sample", help="Number of queries that are drawn. Default: 120; of symbols all.", min=2),
+        option("Number of queries that are drawn. Default: 120; of symbols all.", least=2),
     ] = None,
     cutoffs: Annotated[
         int | None,
-        typer.Option(
-            "--cutoffs", metavar="K", min=0,
-            help="Set consensus beside folders at cut-offs 1 to K. Default: 10 for symbols, else 0 (no cut-offs).",
+        option(
+            "Set consensus beside folders at cut-offs 1 to K. Default: 10 for symbols, else 0 (no cut-offs).",
+            metavar="K", least=0,
         ),
     ] = None,
-    worlds: o.Worlds = 400, title: Annotated[str, typer.Option("--title", help="Heading of the page.")] = "",
-    to: Annotated[Path, typer.Option("--to", metavar="PAGE.html", help="The page to write.")] = Path("contest.html"),
-    home: g.Home = None, workers: g.Workers = None, seed: o.Seed = 0,
+    worlds: Worlds = 400, title: Annotated[str, option("Heading of the page.")] = "",
+    to: Annotated[Path, option("The page to write.", metavar="PAGE.html")] = Path("contest.html"),
+    home: g.Home = None, workers: g.Workers = None, seed: Seed = 0,
 ) -> None:  # fmt: skip
     """Index the pictures, run every system, judge by consensus and by folders, and write a page with a gallery.
 
     The folders also answer as judges would: the page shows how many labels settle which system is best.
 
-    [bold]Examples[/bold]
-
-      endoxa images contest photos --to contest.html
-
-      endoxa images contest symbols
+    Examples:
+        endoxa images contest photos --to contest.html
+        endoxa images contest symbols
     """
     output.need_page(to)
     g.announce_home(corpus, home)
@@ -58,7 +51,7 @@ def contest(
     with output.stages(8) as progress:
         result, _ = verb(
             corpus, engines or None, home=home, without=without or None, sample=sample, cutoffs=cutoffs,
-            worlds=worlds, title=title, command=o.command_line(), to=to, seed=seed, workers=workers,
+            worlds=worlds, title=title, command=command_line(), to=to, seed=seed, workers=workers,
             settings=g.settings_of(settings), vectors=g.vectors_of(vectors), progress=progress,
         )  # fmt: skip
     print_contest(result, to)
@@ -103,3 +96,6 @@ def _standings(frame: pl.DataFrame) -> pl.DataFrame:
         for value, lo, hi, place in frame.select("value", "lo", "hi", "place").iter_rows()
     ]
     return frame.with_columns(pl.Series("cell", cells)).pivot("way", index="system", values="cell", maintain_order=True)
+
+
+COMMANDS = (derived("contest", contest, needs=("images",)),)

@@ -7,46 +7,38 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from endoxa.cli import options as o
 from endoxa.cli import output
+from endoxa.cli.derived import derived, one_of
+from endoxa.declared import argument, option
 from endoxa.extras import need
+from endoxa.verbs.parameters import Seed
 
 WHAT = ("pictures", "documents", "study", "search", "pages")
 
 
-def add_to(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command("demo")(demo)
-
-
+# By hand: each kind of demo is a verb of its own, and `search` serves a page until it is stopped.
 def demo(
     what: Annotated[
         str,
-        typer.Argument(
-            metavar="|".join(WHAT),
-            help="pictures: nine systems over photographs. documents: six systems, three assessors. study: pictures to "
+        argument(
+            "pictures: nine systems over photographs. documents: six systems, three assessors. study: pictures to "
             "ask people about. search: find photographs by marking them. pages: three binarisers over letters.",
+            "|".join(WHAT),
         ),
     ] = "pictures",
-    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Folder of the files that are written.")] = Path(
-        "demo"
-    ),
-    seed: o.Seed = 1,
+    to: Annotated[Path, option("Folder of the files that are written.", metavar="DIR")] = Path("demo"),
+    seed: Seed = 1,
 ) -> None:
     """Run systems over pictures, judge them without ground truth, and write one page.
 
     The pictures are 323 photographs from Debian's packages (160 MB, kept in the cache). If they cannot be fetched
     within 90 seconds, scenes are drawn instead, and the page says so.
 
-    [bold]Examples[/bold]
-
-      endoxa demo --to demo
-
-      endoxa demo documents --to demo
+    Examples:
+        endoxa demo --to demo
+        endoxa demo documents --to demo
     """
-    o.one_of("the demo", what, WHAT)
+    one_of("the demo", what, WHAT)
     program = sys.argv[0] if Path(sys.argv[0]).name == "endoxa" else "endoxa"
     demos = {"pictures": _pictures, "documents": _documents, "study": _study, "search": _search, "pages": _pages}
     demos[what](to, program, seed)
@@ -121,3 +113,6 @@ def _pages(to: Path, program: str, seed: int) -> None:
         found = demo_pages(to, seed=seed, program=program, progress=progress)
     print_study(found.studied, found.page)
     output.tell("The same by hand:", *(f"  {command}" for command in found.commands))
+
+
+COMMANDS = (derived("demo", demo),)

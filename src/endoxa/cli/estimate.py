@@ -2,40 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from endoxa.cli import options as o
 from endoxa.cli import output
+from endoxa.cli.derived import derived
+from endoxa.declared import option
+from endoxa.verbs.estimate import estimate
+
+if TYPE_CHECKING:
+    from endoxa.comparisons.prediction import Estimates
 
 FORMS = ("table", "csv", "tsv", "json", "jsonl", "parquet", "markdown", "latex")
 
 
-def add_to(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command("estimate")(estimate)
+def print_estimates(
+    estimates: Estimates,
+    *,
+    confidence: float,
+    pairs: Annotated[bool, option("Differences between systems instead of values.")] = False,
+    form: Annotated[str, output.form_of(*FORMS)] = "table",
+    to: output.To = None,
+) -> None:
+    """Print or write the estimates."""
+    from endoxa.evaluations.sentences import estimated
+
+    rows = estimates.best_first(pairs=pairs) if form == "table" else estimates.pairs if pairs else estimates.frame
+    output.table(rows, form, to, estimates.notes, answer=estimated(estimates, confidence))
 
 
-def estimate(
-    words: o.Words = None, labels: o.Labels = None,
-    pairs: Annotated[bool, typer.Option("--pairs", help="Differences between systems instead of values.")] = False,
-    form: Annotated[str, o.form_option(*FORMS)] = "table", to: o.To = None, confidence: o.Confidence = 0.95,
-    runs: o.Runs = None,
-) -> None:  # fmt: skip
-    """Estimate measures from a belief and a few labels, with intervals that stay valid even if the belief is wrong.
-
-    [bold]Examples[/bold]
-
-      endoxa estimate runs/*.gz P@10 --labels judge.csv
-
-      endoxa estimate belief.parquet runs/*.gz P@10 --labels round1.csv --labels round2.csv --pairs -o tsv
-    """
-    from endoxa.evaluations.sentences import estimated as sentence
-    from endoxa.verbs.estimate import estimate as verb
-
-    form = output.need_form(form, to, FORMS)
-    inputs = o.told_apart(words, None, None, runs)
-    found = verb(inputs.runs, inputs.reference, labels, inputs.measures or ("P@10",), confidence=confidence)
-    rows = found.best_first(pairs=pairs) if form == "table" else found.pairs if pairs else found.frame
-    output.table(rows, form, to, found.notes, answer=sentence(found, confidence))
+COMMANDS = (derived("estimate", estimate, print_estimates),)

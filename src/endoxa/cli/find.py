@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from endoxa.cli import groups as g
 from endoxa.cli import output
+from endoxa.cli.derived import derived
 from endoxa.cli.gallery import write_gallery
-
-
-def add_to(_app: typer.Typer) -> None:
-    """Register the command."""
-    g.images.command("search")(find)
+from endoxa.declared import argument, option
 
 
 def find(
     corpus: g.Where,
-    query: Annotated[str, typer.Argument(metavar="ITEM|FILE|WORDS", help="What to look for.")],
-    engine: Annotated[
-        str | None, typer.Option("--engine", "-e", metavar="NAME", help="The system that answers.")
-    ] = None,
-    count: Annotated[int, typer.Option("--count", "-n", help="Number of results.", min=1)] = 10,
-    to: Annotated[str | None, typer.Option("--to", metavar="PAGE.html", help="Write a page with the pictures.")] = None,
+    query: Annotated[str, argument("What to look for.", "ITEM|FILE|WORDS")],
+    engine: Annotated[str | None, option("The system that answers.", "--engine", "-e", metavar="NAME")] = None,
+    count: Annotated[int, option("Number of results.", "--count", "-n", least=1)] = 10,
+    to: Annotated[str | None, option("Write a page with the pictures.", metavar="PAGE.html")] = None,
     without: g.Without = None,
     home: g.Home = None,
 ) -> None:
@@ -36,13 +29,10 @@ def find(
     that picture if a system that looks at pictures is indexed, and a word otherwise; a line says so. With -e keywords
     it is always a word.
 
-    [bold]Examples[/bold]
-
-      endoxa images search photos holiday/beach
-
-      endoxa images search photos ~/new.jpg -e integrated-regions --to found.html
-
-      endoxa images search photos "red flower"
+    Examples:
+        endoxa images search photos holiday/beach
+        endoxa images search photos ~/new.jpg -e integrated-regions --to found.html
+        endoxa images search photos "red flower"
     """
     import polars as pl
 
@@ -64,3 +54,6 @@ def find(
         write_gallery(
             searcher.corpus, found.run, to, title=f"{query}: found by {found.system}", depth=count, answers=False
         )
+
+
+COMMANDS = (derived("search", find, needs=("images",)),)

@@ -5,36 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from endoxa.cli import groups as g
-from endoxa.cli import options as o
 from endoxa.cli import output
+from endoxa.cli.derived import command_line, derived
+from endoxa.declared import argument, option
 
 QUERIES, DEPTH = 30, 8
 
 
-def add_to(_app: typer.Typer) -> None:
-    """Register the command."""
-    g.images.command("gallery")(gallery)
-
-
 def gallery(
     corpus: g.Where,
-    runs: Annotated[list[str], typer.Argument(metavar="RUN…", help="Runs over the corpus, of any system.")],
-    belief: Annotated[
-        str | None, typer.Option("--belief", metavar="FILE", help="Judgments or a belief, shown below the pictures.")
-    ] = None,
-    queries: Annotated[int, typer.Option("--queries", help="Largest number of queries shown.", min=1)] = QUERIES,
-    depth: Annotated[int, typer.Option("--depth", help="Number of results of each system.", min=1)] = DEPTH,
-    to: Annotated[str, typer.Option("--to", metavar="PAGE.html", help="The page to write.")] = "gallery.html",
-    title: Annotated[str, typer.Option("--title", help="Heading of the page.")] = "",
+    runs: Annotated[list[str], argument("Runs over the corpus, of any system.", "RUN…")],
+    belief: Annotated[str | None, option("Judgments or a belief, shown below the pictures.", metavar="FILE")] = None,
+    queries: Annotated[int, option("Largest number of queries shown.", least=1)] = QUERIES,
+    depth: Annotated[int, option("Number of results of each system.", least=1)] = DEPTH,
+    to: Annotated[str, option("The page to write.", metavar="PAGE.html")] = "gallery.html",
+    title: Annotated[str, option("Heading of the page.")] = "",
 ) -> None:
     """Write a page that shows each query and the first results of every system side by side.
 
-    [bold]Examples[/bold]
-
-      endoxa images gallery photos runs/*.run --belief qrels.txt --to gallery.html
+    Examples:
+        endoxa images gallery photos runs/*.run --belief qrels.txt --to gallery.html
     """
     output.need_page(to)
     write_gallery(corpus, list(runs), to, title=title, belief=belief, queries=queries, depth=depth)
@@ -56,9 +47,12 @@ def write_gallery(
 
     with output.stages(1) as progress:
         verb(
-            corpus, runs, belief=belief, queries=queries, depth=depth, title=title, command=o.command_line(), to=to,
+            corpus, runs, belief=belief, queries=queries, depth=depth, title=title, command=command_line(), to=to,
             progress=progress,
         )  # fmt: skip
     if answers:
         output.say(f"{to} shows each query and the first {depth} results of every system.")
     output.tell(f"The page: {Path(to).resolve().as_uri()}")
+
+
+COMMANDS = (derived("gallery", gallery, needs=("images",)),)

@@ -6,10 +6,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from endoxa.cli import GROUPS, output
-from endoxa.cli.plain import App, Group
+from endoxa.cli import output
+from endoxa.cli.root import Group
+from endoxa.declared import argument, option
 from endoxa.errors import CallError
 
 if TYPE_CHECKING:
@@ -17,19 +16,14 @@ if TYPE_CHECKING:
 
     from endoxa.images.corpus import Skipped
 
-images, pages, words = (
-    App(name=name, help=GROUPS[name], needs=(extra,))
-    for name, extra in (("images", "images"), ("pages", "pages"), ("words", "images"))
-)
-
 
 class Opening(Group):
     """A group whose first word is one of its commands, or else the corpus that is opened."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read a word that is no command as the corpus."""
-        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
-            near = get_close_matches(args[0], self.commands, n=1)
+        if args and args[0] not in self.members and args[0] not in ctx.help_option_names:
+            near = get_close_matches(args[0], self.members, n=1)
             if near and not Path(args[0]).exists():
                 ctx.fail(f"there is neither a command nor a folder {args[0]!r}; did you mean {near[0]}?")
             args = [OPEN, *args]
@@ -37,45 +31,35 @@ class Opening(Group):
 
 
 OPEN = "open"
-search = App(name="search", cls=Opening, help=GROUPS["search"], needs=("images", "store"))
 NAMED = 5  # pictures left out that are named; further ones are counted
 
 Where = Annotated[
     str,
-    typer.Argument(
-        metavar="CORPUS",
-        help="A folder of pictures, a manifest (CSV, JSONL, Parquet: path, words, category …), or stamps, clipart, "
+    argument(
+        "A folder of pictures, a manifest (CSV, JSONL, Parquet: path, words, category …), or stamps, clipart, "
         "symbols or emoji, which are fetched from Debian's packages when first used.",
+        "CORPUS",
     ),
 ]
 Engines = Annotated[
     list[str] | None,
-    typer.Option(
-        "--engine", "-e", metavar="NAME", help="A system; may be repeated. Default: all that suit the corpus."
-    ),
+    option("A system; may be repeated. Default: all that suit the corpus.", "--engine", "-e", metavar="NAME"),
 ]
 Home = Annotated[
     str | None,
-    typer.Option(
-        "--home", metavar="DIR|cache", help="Folder of the indexes. Default: .endoxa in the corpus; cache: outside it."
-    ),
+    option("Folder of the indexes. Default: .endoxa in the corpus; cache: outside it.", "--home", metavar="DIR|cache"),
 ]
 Without = Annotated[
     list[str] | None,
-    typer.Option(
-        "--without", metavar="PART", help="Leave out categories with this part in their path; may be repeated."
-    ),
+    option("Leave out categories with this part in their path; may be repeated.", "--without", metavar="PART"),
 ]
-Workers = Annotated[int | None, typer.Option("--workers", help="Number of processes. Default: one per core.", min=1)]
+Workers = Annotated[int | None, option("Number of processes. Default: one per core.", "--workers", least=1)]
 Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="ENGINE.SETTING=VALUE", help="A setting of an engine: rwmm.components=200."),
+    list[str] | None, option("A setting of an engine: rwmm.components=200.", "--set", metavar="ENGINE.SETTING=VALUE")
 ]
 Vectors = Annotated[
     list[str] | None,
-    typer.Option(
-        "--vectors", metavar="NAME=FILE", help="A further system: vectors of your own (.parquet, .npz, .npy)."
-    ),
+    option("A further system: vectors of your own (.parquet, .npz, .npy).", "--vectors", metavar="NAME=FILE"),
 ]
 
 

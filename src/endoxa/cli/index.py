@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from endoxa.cli import groups as g
-from endoxa.cli import options as o
 from endoxa.cli import output
-
-
-def add_to(_app: typer.Typer) -> None:
-    """Register the command."""
-    g.images.command("index")(index)
+from endoxa.cli.derived import derived
+from endoxa.declared import option
+from endoxa.verbs.parameters import Seed
 
 
 def index(
@@ -23,22 +18,18 @@ def index(
     vectors: g.Vectors = None,
     without: g.Without = None,
     train: Annotated[
-        float | None,
-        typer.Option("--train", help="Learn models from this share of the pictures and index only the others (TEST)."),
+        float | None, option("Learn models from this share of the pictures and index only the others (TEST).")
     ] = None,
     home: g.Home = None,
     workers: g.Workers = None,
-    seed: o.Seed = 0,
+    seed: Seed = 0,
 ) -> None:
     """Describe the pictures and build the indexes. Known results are reused, so an interrupted run continues.
 
-    [bold]Examples[/bold]
-
-      endoxa images index photos
-
-      endoxa images index photos -e histograms -e rwmm --set rwmm.components=200
-
-      endoxa images index photos --vectors clip=clip.npz
+    Examples:
+        endoxa images index photos
+        endoxa images index photos -e histograms -e rwmm --set rwmm.components=200
+        endoxa images index photos --vectors clip=clip.npz
     """
     g.announce_home(corpus, home)
     from endoxa.verbs.index import index as build
@@ -56,3 +47,6 @@ def index(
     g.print_costs(indexed.costs.frame)
     for note in indexed.notes:
         output.note(f"! {note}")
+
+
+COMMANDS = (derived("index", index, needs=("images",)),)

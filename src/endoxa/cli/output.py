@@ -8,9 +8,10 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from endoxa.cli import loudness
+from endoxa.declared import Declared, Role, option
 from endoxa.errors import CallError
 
 # Control characters but tab and line feed, and marks that reverse the direction of text; not the escapes of colours.
@@ -124,6 +125,15 @@ def need_form(form: str, to: str | None, forms: Iterable[str]) -> str:
     if form in TO_FILES and to is None:
         raise CallError(f"-o {form} needs --to FILE")
     return form
+
+
+def form_of(*forms: str, to_file: bool = True) -> Declared:
+    """-o, with the forms of a command; the first is usual. `to_file`: whether --to names a file of this form."""
+    role: Role = "form" if to_file else "option"
+    return Declared("Form of the output.", ("-o", "--output"), "|".join(forms), forms, role=role)
+
+
+To = Annotated[str | None, option("Write there, not to the terminal; the suffix chooses the form.", metavar="FILE")]
 
 
 def need_page(to: str | Path) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from endoxa.cli import options as o
 from endoxa.cli import output
+from endoxa.cli.derived import derived
+from endoxa.cli.typed import pair
+from endoxa.declared import option
 from endoxa.errors import CallError
+from endoxa.verbs.parameters import Against, Lenient, Measures, On, Runs
 
 if TYPE_CHECKING:
     import polars as pl
@@ -16,54 +17,40 @@ if TYPE_CHECKING:
 FORMS = ("table", "csv", "tsv", "json", "jsonl", "markdown", "latex")
 
 
-def add_to(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command("pool")(pool)
-
-
+# By hand: judgments and --leave-out-uniques choose between four verbs.
 def pool(
-    words: o.Words = None,
-    depth: Annotated[int, typer.Option("-k", "--depth", help="How many items of each list go into the pool.")] = 100,
-    measures: o.Measures = None,
+    run: Runs,
+    reference: Against = None,
+    measures: Measures = (),
+    depth: Annotated[int, option("How many items of each list go into the pool.", "-k", "--depth")] = 100,
     uniques: Annotated[
-        bool,
-        typer.Option("--leave-out-uniques", help="How much each system owes to being in the pool (needs judgments)."),
+        bool, option("How much each system owes to being in the pool (needs judgments).", "--leave-out-uniques")
     ] = False,
     groups: Annotated[
-        list[str] | None, typer.Option("--group", metavar="SYSTEM=TEAM", help="Systems that are left out together.")
+        list[str] | None, option("Systems that are left out together.", "--group", metavar="SYSTEM=TEAM")
     ] = None,
-    form: Annotated[str, o.form_option(*FORMS)] = "table",
-    to: o.To = None,
-    ties: Annotated[str, typer.Option("--ties", metavar="trec|input", help="Order of items with equal scores.")] = (
-        "trec"
-    ),
-    lenient: o.Lenient = False,
-    on: o.On = None,
-    qrels: o.Qrels = None,
-    runs: o.Runs = None,
+    form: Annotated[str, output.form_of(*FORMS)] = "table",
+    to: output.To = None,
+    ties: Annotated[str, option("Order of items with equal scores.", choices=("trec", "input"))] = ("trec"),
+    lenient: Lenient = False,
+    on: On = None,
 ) -> None:
     """Pool the tops of runs; with judgments, say what was judged and who depends on it.
 
-    [bold]Examples[/bold]
-
-      endoxa pool runs/*.gz --depth 50 -o tsv --to pool.tsv
-
-      endoxa pool qrels.txt runs/*.gz --depth 100
-
-      endoxa pool qrels.txt runs/*.gz --leave-out-uniques -m AP --group bm25a=ours --group bm25b=ours
+    Examples:
+        endoxa pool runs/*.gz --depth 50 -o tsv --to pool.tsv
+        endoxa pool qrels.txt runs/*.gz --depth 100
+        endoxa pool qrels.txt runs/*.gz --leave-out-uniques -m AP --group bm25a=ours --group bm25b=ours
     """
     from endoxa.verbs import pool as verbs
 
-    form = output.need_form(form, to, FORMS)
-    o.one_of("--ties", ties, ("trec", "input"))
-    inputs = o.told_apart(words, measures, qrels, runs)
     how: dict[str, Any] = {"ties": ties, "lenient": lenient}
-    if on is not None and inputs.reference is not None:
+    if on is not None and reference is not None:
         raise CallError("--on is for pools of runs; with judgments, leave it out")
-    if inputs.reference is None:
+    if reference is None:
         if uniques:
             raise CallError("--leave-out-uniques needs judgments; name a file with 4 columns")
-        pairs = verbs.pool(inputs.runs, depth, **how, on=on)
+        pairs = verbs.pool(run, depth, **how, on=on)
         topics = pairs["query"].n_unique()
         each = pairs.height / max(topics, 1)
         answer = (
@@ -71,16 +58,16 @@ def pool(
         )
         output.table(pairs.with_columns(pairs["by"].list.join(" ")), form, to, whole=("systems", "best"), answer=answer)
     elif not uniques:
-        states = verbs.pool_states(inputs.runs, inputs.reference, depth, **how)
+        states = verbs.pool_states(run, reference, depth, **how)
         output.table(states, form, to, answer=_judged(states, depth))
-        if (found := verbs.unseen(inputs.runs, inputs.reference, depth, **how)) is not None:
+        if (found := verbs.unseen(run, reference, depth, **how)) is not None:
             output.note(_unseen(found))
     else:
         with output.progress_bar() as progress:
             bar = None if progress is None else lambda done, whole: progress("re-scoring", done, whole)
             left = verbs.leave_out_uniques(
-                inputs.runs, inputs.reference, (inputs.measures or ["AP"])[0], depth=depth,
-                groups=dict(o.pair(group) for group in groups or []), progress=bar, **how,
+                run, reference, (measures or ["AP"])[0], depth=depth,
+                groups=dict(pair(group) for group in groups or []), progress=bar, **how,
             )  # fmt: skip
         answer = (
             f"Without the items that only it found, a system loses at most {left.largest:.4f} of {left.measure}; the "
@@ -115,3 +102,6 @@ def _unseen(found: Any) -> str:
         f"Chao's lower bound for all there are: {whole['estimate']:,.0f}, so that the recall of the pool is at most "
         f"{whole['recall_at_most']:.2f} (systems that find alike make the bound too low)"
     )
+
+
+COMMANDS = (derived("pool", pool),)

@@ -5,47 +5,33 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from endoxa.cli import groups as g
-from endoxa.cli import options as o
 from endoxa.cli import output
-
-
-def add_to(_app: typer.Typer) -> None:
-    """Register the command."""
-    g.images.command("run")(run)
+from endoxa.cli.derived import derived
+from endoxa.declared import option
+from endoxa.verbs.parameters import Seed
 
 
 def run(
     corpus: g.Where,
     engines: g.Engines = None,
     queries: Annotated[
-        list[str] | None,
-        typer.Option("--query", "-q", metavar="ITEM|FILE", help="A query: an item, or a file; may be repeated."),
+        list[str] | None, option("A query: an item, or a file; may be repeated.", "--query", "-q", metavar="ITEM|FILE")
     ] = None,
-    sample: Annotated[
-        int | None, typer.Option("--sample", help="Draw N pictures as queries. Default: every picture.", min=1)
-    ] = None,
-    texts: Annotated[
-        str | None, typer.Option("--texts", metavar="FILE", help="Queries of words, a line each: name, tab, words.")
-    ] = None,
-    depth: Annotated[int, typer.Option("--depth", help="Number of items returned for a query.", min=1)] = 100,
-    itself: Annotated[bool, typer.Option("--itself", help="Let a query retrieve itself.")] = False,
-    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Folder of the runs, one file per system.")] = Path(
-        "runs"
-    ),
+    sample: Annotated[int | None, option("Draw N pictures as queries. Default: every picture.", least=1)] = None,
+    texts: Annotated[str | None, option("Queries of words, a line each: name, tab, words.", metavar="FILE")] = None,
+    depth: Annotated[int, option("Number of items returned for a query.", least=1)] = 100,
+    itself: Annotated[bool, option("Let a query retrieve itself.")] = False,
+    to: Annotated[Path, option("Folder of the runs, one file per system.", metavar="DIR")] = Path("runs"),
     without: g.Without = None,
     home: g.Home = None,
-    seed: o.Seed = 0,
+    seed: Seed = 0,
 ) -> None:
     """Run the indexed systems over queries. Writes DIR/SYSTEM.run and DIR/costs.csv.
 
-    [bold]Examples[/bold]
-
-      endoxa images run photos --sample 60 --to runs && endoxa eval runs/*.run
-
-      endoxa images run photos -q holiday/beach -q ~/new.jpg -e histograms
+    Examples:
+        endoxa images run photos --sample 60 --to runs && endoxa eval runs/*.run
+        endoxa images run photos -q holiday/beach -q ~/new.jpg -e histograms
     """
     from endoxa.evaluations.contest import vote_depth
     from endoxa.verbs.run import run as run_systems
@@ -67,3 +53,6 @@ def run(
         output.note(f"! {note}")
     if older:
         output.note(f"! {to} also holds older runs: {', '.join(older)}")
+
+
+COMMANDS = (derived("run", run, needs=("images",)),)

@@ -3,68 +3,43 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from endoxa.cli import groups as g
-from endoxa.cli import options as o
 from endoxa.cli import output
+from endoxa.cli.derived import derived
 from endoxa.cli.study import Database, Where
+from endoxa.cli.typed import at_call
+from endoxa.declared import argument, option
 from endoxa.errors import CallError
 
-Session = Annotated[str, typer.Argument(metavar="SESSION", help="Name of the search, as its address ends.")]
+Session = Annotated[str, argument("Name of the search, as its address ends.", "SESSION")]
 Index = Annotated[
     str | None,
-    typer.Option(
-        "--index", metavar="DIR|cache", help="Folder of the index. Default: .endoxa in the corpus; cache: outside it."
-    ),
+    option("Folder of the index. Default: .endoxa in the corpus; cache: outside it.", "--index", metavar="DIR|cache"),
 ]
-
-
-def add_to(_app: typer.Typer) -> None:
-    """Register the commands."""
-    commands: dict[str, Callable[..., None]] = {"list": list_, "replay": replay, "export": export, "reset": reset}
-    for name, command in commands.items():
-        g.search.command(name)(command)
-    g.search.command(g.OPEN, needs=("images", "studio"))(open_)
-    g.search.command("neighbours", needs=("images", "neighbours"))(neighbours)
 
 
 def open_(
     corpus: g.Where,
-    serve: Annotated[bool, typer.Option("--serve", help="Let several people in, and open no browser.")] = False,
-    host: Annotated[
-        str, typer.Option("--host", help="Address to listen at; 0.0.0.0 accepts connections from the network.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen at.")] = 8766,
-    url: Annotated[
-        str | None, typer.Option("--url", help="Address at which people reach the server, such as that of a proxy.")
-    ] = None,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the link only.")] = False,
+    serve: Annotated[bool, option("Let several people in, and open no browser.")] = False,
+    host: Annotated[str, option("Address to listen at; 0.0.0.0 accepts connections from the network.")] = "127.0.0.1",
+    port: Annotated[int, option("Port to listen at.", least=0, most=65535)] = 8766,
+    url: Annotated[str | None, option("Address at which people reach the server, such as that of a proxy.")] = None,
+    no_browser: Annotated[bool, option("Print the link only.")] = False,
     vectors: Annotated[
-        str | None,
-        typer.Option("--vectors", metavar="FILE", help="Vectors of your own (.parquet, .npz, .npy) as the look."),
+        str | None, option("Vectors of your own (.parquet, .npz, .npy) as the look.", metavar="FILE")
     ] = None,
     learner: Annotated[
         str,
-        typer.Option(
-            "--learner",
-            metavar="NAME",
-            help="What learns from marks: kernel, or one to compare with: reweighting, rocchio, none …",
-        ),
+        option("What learns from marks: kernel, or one to compare with: reweighting, rocchio, none …", metavar="NAME"),
     ] = "kernel",
-    audit: Annotated[
-        bool, typer.Option("--audit", help="Draw one picture of every page by chance, for honest estimates.")
-    ] = False,
-    thompson: Annotated[
-        bool, typer.Option("--thompson", help="Draw the weights to begin with by chance, which is kept.")
-    ] = False,
-    again: Annotated[
-        bool, typer.Option("--again", help="The pictures have changed: describe those that are new.")
-    ] = False,
+    audit: Annotated[bool, option("Draw one picture of every page by chance, for honest estimates.")] = False,
+    thompson: Annotated[bool, option("Draw the weights to begin with by chance, which is kept.")] = False,
+    again: Annotated[bool, option("The pictures have changed: describe those that are new.")] = False,
     without: g.Without = None,
     workers: g.Workers = None,
     index: Index = None,
@@ -75,11 +50,9 @@ def open_(
 
     The pictures are described when the corpus is first opened. Every act is kept, and a search goes on where it was.
 
-    [bold]Examples[/bold]
-
-      endoxa search photos
-
-      endoxa search photos --serve --host 0.0.0.0 --url https://search.example.org
+    Examples:
+        endoxa search photos
+        endoxa search photos --serve --host 0.0.0.0 --url https://search.example.org
     """
     g.announce_home(corpus, index, "--index")
     from endoxa.verbs import search as verb
@@ -118,9 +91,8 @@ def announce(corpus: str, home: Path, *, several: bool = False) -> Callable[[str
 def list_(home: Where = "endoxa-studies", db: Database = None) -> None:
     """List the stored searches, the newest first.
 
-    [bold]Examples[/bold]
-
-      endoxa search list
+    Examples:
+        endoxa search list
     """
     from endoxa.verbs import search as verb
 
@@ -134,63 +106,52 @@ def list_(home: Where = "endoxa-studies", db: Database = None) -> None:
 
 def replay(
     session: Session,
-    corpus: Annotated[
-        str | None, typer.Argument(metavar="[CORPUS]", help="The pictures; default: those it began with.")
-    ] = None,
+    corpus: Annotated[str | None, argument("The pictures; default: those it began with.", "[CORPUS]")] = None,
     index: Index = None,
     home: Where = "endoxa-studies",
     db: Database = None,
 ) -> None:
     """Compute every page of a search again, and compare it with what was shown. Exit code 1 if one differs.
 
-    [bold]Examples[/bold]
-
-      endoxa search replay 3hL9vKq2XwYtB0aP
+    Examples:
+        endoxa search replay 3hL9vKq2XwYtB0aP
     """
     from endoxa.verbs import search as verb
 
     outcome = verb.replayed(session, corpus, home=home, db=db, index=index)
     output.say(f"{session} {outcome}." if outcome.exact else f"{session}: {outcome}.")
-    raise typer.Exit(0 if outcome.exact else 1)
+    if not outcome.exact:
+        sys.exit(1)
 
 
 def export(
     session: Session,
     to: Annotated[
-        str | None,
-        typer.Option(
-            "--to", metavar="FILE", help="File to write: .csv, .jsonl, .parquet; rounds also as TREC text (.run)."
-        ),
+        str | None, option("File to write: .csv, .jsonl, .parquet; rounds also as TREC text (.run).", metavar="FILE")
     ] = None,
-    part: Annotated[
-        str, typer.Option("--part", metavar="marks|rounds|found", help="Marks, a run per round, or what was found.")
-    ] = "marks",
+    part: Annotated[str, option("Marks, a run per round, or what was found.", metavar="marks|rounds|found")] = "marks",
     study: Annotated[
-        str | None,
-        typer.Option("--study", metavar="DIR", help="Write items, queries and pairs of a study for others to judge."),
+        str | None, option("Write items, queries and pairs of a study for others to judge.", metavar="DIR")
     ] = None,
     home: Where = "endoxa-studies",
     db: Database = None,
 ) -> None:
     """Write a search to files that the other commands read. Grades are from 0 to 4.
 
-    [bold]Examples[/bold]
-
-      endoxa search export 3hL9vKq2XwYtB0aP --to marks.csv
-
-      endoxa search export 3hL9vKq2XwYtB0aP --part rounds --to rounds.run
-
-      endoxa search export 3hL9vKq2XwYtB0aP --study judged
+    Examples:
+        endoxa search export 3hL9vKq2XwYtB0aP --to marks.csv
+        endoxa search export 3hL9vKq2XwYtB0aP --part rounds --to rounds.run
+        endoxa search export 3hL9vKq2XwYtB0aP --study judged
     """
     from endoxa.verbs import search as verb
 
     if to is None and study is None:
         raise CallError("say where to write: --to FILE, or --study DIR")
     if to is not None:
-        rows = o.at_call(lambda: verb.export(session, to, part=part, home=home, db=db))
+        rows = at_call(lambda: verb.export(session, to, part=part, home=home, db=db))
         output.say(f"Wrote {rows:,} rows to {to}." if rows else f"{to} has no rows: this search has no {part} now.")
     if study is not None:
-        pairs = o.at_call(lambda: verb.ask_others(session, study, home=home, db=db))
+        pairs = at_call(lambda: verb.ask_others(session, study, home=home, db=db))
         words = ["endoxa", "study", "new", Path(study).name.replace(" ", "-"), "--screen", verb.SCREEN]
         for name in ("items", "queries", "pairs"):
             words += [f"--{name}", str(Path(study) / f"{name}.csv")]
@@ -201,9 +162,8 @@ def export(
 def reset(corpus: g.Where, home: Where = "endoxa-studies", db: Database = None) -> None:
     """Forget what earlier searches of a corpus taught later ones. The searches themselves are kept.
 
-    [bold]Examples[/bold]
-
-      endoxa search reset photos
+    Examples:
+        endoxa search reset photos
     """
     from endoxa.verbs import search as verb
 
@@ -218,9 +178,8 @@ def reset(corpus: g.Where, home: Where = "endoxa-studies", db: Database = None) 
 def neighbours(corpus: g.Where, without: g.Without = None, index: Index = None) -> None:
     """Build approximate neighbours, for more than some million pictures. Smaller collections need none.
 
-    [bold]Examples[/bold]
-
-      endoxa search neighbours photos
+    Examples:
+        endoxa search neighbours photos
     """
     g.announce_home(corpus, index, "--index")
     from endoxa.verbs import search as verb
@@ -228,3 +187,15 @@ def neighbours(corpus: g.Where, without: g.Without = None, index: Index = None) 
     with output.stages(4) as progress:
         count = verb.neighbours(corpus, index=index, without=without or None, progress=progress)
     output.say(f"Neighbours of {count:,} pictures are built; searches of more than 100,000 pictures use them.")
+
+
+GROUP = g.Opening
+STORED = ("images", "store")
+COMMANDS = (
+    derived("list", list_, needs=STORED),
+    derived("replay", replay, needs=STORED),
+    derived("export", export, needs=STORED),
+    derived("reset", reset, needs=STORED),
+    derived(g.OPEN, open_, needs=("images", "studio")),
+    derived("neighbours", neighbours, needs=("images", "neighbours")),
+)

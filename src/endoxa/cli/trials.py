@@ -5,56 +5,49 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from endoxa.cli import groups as g
-from endoxa.cli import options as o
 from endoxa.cli import output
+from endoxa.cli.derived import command_line, derived
+from endoxa.declared import option
+from endoxa.verbs.parameters import Seed
 
 if TYPE_CHECKING:
     from endoxa.reports.pages.trials import Held
-
-
-def add_to(_app: typer.Typer) -> None:
-    """Register the command."""
-    g.search.command("contest", needs=("images",))(trials)
 
 
 def trials(
     corpus: g.Where,
     learners: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "A learner, kernel/METRIC, kernel/learnt or kernel/thompson; may be repeated. Default: seven of them.",
             "--learner", "-l", metavar="NAME",
-            help="A learner, kernel/METRIC, kernel/learnt or kernel/thompson; may be repeated. Default: seven of them.",
         ),
     ] = None,
     tasks: Annotated[
-        list[str] | None, typer.Option("--task", metavar="target|kind", help="One picture, or a kind. Default: both.")
+        list[str] | None, option("One picture, or a kind. Default: both.", "--task", metavar="target|kind")
     ] = None,
     people: Annotated[
         list[str] | None,
-        typer.Option("--people", metavar="mixed|class", help="Who searches. Default: both if there are categories."),
+        option("Who searches. Default: both if there are categories.", metavar="mixed|class"),
     ] = None,
     marks: Annotated[
-        str, typer.Option("--marks", metavar="all|likes|five", help="Which pictures of a page are marked.")
+        str, option("Which pictures of a page are marked.", metavar="all|likes|five")
     ] = "all",
-    noise: Annotated[float, typer.Option("--noise", help="Share of marks that are one level off.", min=0, max=1)] = 0.1,
-    sessions: Annotated[int, typer.Option("--sessions", help="Number of sessions in each trial.", min=2)] = 80,
-    size: Annotated[int, typer.Option("--size", help="Pictures on a page.", min=2)] = 20,
+    noise: Annotated[float, option("Share of marks that are one level off.", least=0, most=1)] = 0.1,
+    sessions: Annotated[int, option("Number of sessions in each trial.", least=2)] = 80,
+    size: Annotated[int, option("Pictures on a page.", least=2)] = 20,
     without: g.Without = None,
     home: g.Home = None,
     workers: g.Workers = None,
-    to: Annotated[Path | None, typer.Option("--to", metavar="PAGE.html", help="Write a page with figures.")] = None,
-    seed: o.Seed = 0,
+    to: Annotated[Path | None, option("Write a page with figures.", metavar="PAGE.html")] = None,
+    seed: Seed = 0,
 ) -> None:  # fmt: skip
     """Let learners search with simulated people, and say which finds pictures sooner.
 
-    [bold]Examples[/bold]
-
-      endoxa search contest stamps --without symbols --without cartoon --to trials.html
-
-      endoxa search contest photos -l kernel -l rbf-svm -l none --task target --sessions 200
+    Examples:
+        endoxa search contest stamps --without symbols --without cartoon --to trials.html
+        endoxa search contest photos -l kernel -l rbf-svm -l none --task target --sessions 200
     """
     g.announce_home(corpus, home)
     from endoxa.verbs.trials import trials as verb
@@ -63,7 +56,7 @@ def trials(
         found = verb(
             corpus, learners or None, tasks=tasks or ("target", "kind"), people=people or None,  # type: ignore[arg-type]
             marking=marks, noise=noise, sessions=sessions, size=size, home=home,  # type: ignore[arg-type]
-            without=without or None, command=o.command_line(), to=to, seed=seed, workers=workers, progress=progress,
+            without=without or None, command=command_line(), to=to, seed=seed, workers=workers, progress=progress,
         )  # fmt: skip
     print_trials(found)
     if to is not None:
@@ -83,3 +76,6 @@ def print_trials(held: Held) -> None:
         rows = [[f"{cell.text} {cell.small}".strip() for cell in line] for line in lines(trial)]
         output.show_frame(pl.DataFrame(rows, schema=heads(trial), orient="row"))
     output.tell("", f"! {CAVEAT}")
+
+
+COMMANDS = (derived("contest", trials, needs=("images",)),)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from endoxa.cli import groups as g
-from endoxa.cli import options as o
 from endoxa.cli import output
+from endoxa.cli.derived import command_line, derived
+from endoxa.declared import argument, option
+from endoxa.verbs.parameters import Seed
 
 if TYPE_CHECKING:
     from endoxa.words.visualness import Visualness
@@ -18,66 +18,58 @@ FORMS = ("table", "csv", "tsv", "jsonl", "latex", "markdown")
 ROWS = 40  # words that are printed
 
 
-def add_to(_app: typer.Typer) -> None:
-    """Register the command."""
-    g.words.command("visual")(visual)
-
-
 def visual(
     corpus: g.Where,
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="[WORD…]", help="Words to measure. Default: all on enough pictures.")
+        list[str] | None, argument("Words to measure. Default: all on enough pictures.", "[WORD…]")
     ] = None,
     norms: Annotated[
         str | None,
-        typer.Option("--norms", metavar="FILE", help="Ratings by people (word, rating): correlate with every method."),
+        option("Ratings by people (word, rating): correlate with every method.", metavar="FILE"),
     ] = None,
     topics: Annotated[
-        int, typer.Option("--topics", metavar="LEVEL", help="Level of the categories. 0: the top with 4 topics.", min=0)
+        int, option("Level of the categories. 0: the top with 4 topics.", metavar="LEVEL", least=0)
     ] = 0,
     null: Annotated[
-        str, typer.Option("--null", metavar="topics|pictures", help="Compare with random topics or random pictures.")
+        str, option("Compare with random topics or random pictures.", metavar="topics|pictures")
     ] = "topics",
-    least: Annotated[int, typer.Option("--least", help="Leave out words on fewer pictures.", min=2)] = 20,
-    most: Annotated[float, typer.Option("--most", help="Leave out words on a larger share of the pictures.")] = 0.5,
+    least: Annotated[int, option("Leave out words on fewer pictures.", least=2)] = 20,
+    most: Annotated[float, option("Leave out words on a larger share of the pictures.")] = 0.5,
     components: Annotated[
-        int, typer.Option("--components", help="Components of each mixture. 0: by the number of regions.", min=0)
+        int, option("Components of each mixture. 0: by the number of regions.", least=0)
     ] = 0,
-    draws: Annotated[int, typer.Option("--draws", help="Random words for each word.", min=19)] = 199,
+    draws: Annotated[int, option("Random words for each word.", least=19)] = 199,
     iterated: Annotated[
-        bool, typer.Option("--iterated", help="Also the source's entropy, by iterated selection of regions (slow).")
+        bool, option("Also the source's entropy, by iterated selection of regions (slow).")
     ] = False,
     segmenter: Annotated[
-        str, typer.Option("--segmenter", "-s", metavar="NAME", help="How pictures are cut into regions.")
+        str, option("How pictures are cut into regions.", "--segmenter", "-s", metavar="NAME")
     ] = "felzenszwalb",
-    regions: Annotated[int, typer.Option("--regions", help="Regions of a picture, the largest.", min=1)] = 8,
+    regions: Annotated[int, option("Regions of a picture, the largest.", least=1)] = 8,
     vectors: Annotated[
-        str | None, typer.Option("--vectors", metavar="FILE", help="Vectors of pictures for Hessel's concreteness.")
+        str | None, option("Vectors of pictures for Hessel's concreteness.", metavar="FILE")
     ] = None,
     without: g.Without = None,
     home: g.Home = None,
     workers: g.Workers = None,
-    to: Annotated[Path | None, typer.Option("--to", metavar="PAGE.html", help="Write a page with regions.")] = None,
-    form: Annotated[str, o.form_option(*FORMS)] = "table",
-    seed: o.Seed = 0,
+    to: Annotated[Path | None, option("Write a page with regions.", metavar="PAGE.html")] = None,
+    form: Annotated[str, output.form_of(*FORMS, to_file=False)] = "table",
+    seed: Seed = 0,
 ) -> None:  # fmt: skip
     """Say which words are visual: whether the regions of their pictures are more alike than chance allows.
 
-    [bold]Examples[/bold]
-
-      endoxa words visual photos --to visual.html
-
-      endoxa words visual photos red sky idea --norms concreteness.csv
+    Examples:
+        endoxa words visual photos --to visual.html
+        endoxa words visual photos red sky idea --norms concreteness.csv
     """
     g.announce_home(corpus, home)
-    output.need_form(form, None, FORMS)
     from endoxa.verbs.visual import visual as verb
 
     with output.stages(6 if iterated else 4) as progress:
         found = verb(
             corpus, words or None, norms=norms, topics=topics, null=null, least=least, most=most,  # type: ignore[arg-type]
             components=components, draws=draws, iterated=iterated, segmenter=segmenter, regions=regions,
-            vectors=vectors, home=home, without=without or None, command=o.command_line(), to=to, seed=seed,
+            vectors=vectors, home=home, without=without or None, command=command_line(), to=to, seed=seed,
             workers=workers, progress=progress,
         )  # fmt: skip
     if form == "table":
@@ -106,3 +98,6 @@ def print_visual(found: Visualness) -> None:
         output.tell("", f"Spearman's rho with the ratings, {found.correlations['words'][0]:,} words")
         output.tell(*(f"  {line}" for line in norm_lines(found)))
     output.tell("", *(f"! {note}" for note in (*found.notes, CAVEAT)))
+
+
+COMMANDS = (derived("visual", visual, needs=("images",)),)

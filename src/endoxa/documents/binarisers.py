@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from endoxa.documents.defaults import WINDOW
 from endoxa.errors import TextError, refuse_unknown
 from endoxa.tables import Bools, Floats
 
 Grey = npt.NDArray[np.uint8]
-WINDOW = 41  # pixels of the side of the window
 PAPER, INK = 255, 0
 AS_IT_IS = "grey"
 

@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from endoxa.beliefs.alignment import columns
+from endoxa.documents.defaults import NEAR
 from endoxa.documents.findings import plain
 from endoxa.frozen import dataclass
-
-NEAR = 0.8  # likeness of words from which a misread word is aligned with the right one
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from endoxa.evaluations.settings import Settings
 from endoxa.frozen import dataclass
 from endoxa.images.corpus import Corpus, Progress, labels_of, same_category
 from endoxa.measures.grammar import parse, parse_all
-from endoxa.pools.deciding import UNTIL, Question, simulate
+from endoxa.policies import UNTIL
+from endoxa.pools.deciding import Question, simulate
 from endoxa.tables import Belief, Run
 
 CONSENSUS, FOLDERS, LEVELS = "consensus", "folders", "folders, level in doubt"

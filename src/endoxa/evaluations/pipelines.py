@@ -14,7 +14,7 @@ import polars as pl
 from endoxa.beliefs.alignment import Outputs, aligned, bag_of_words
 from endoxa.beliefs.consensus import Weights
 from endoxa.comparisons.orders import query_weights, tau_interval
-from endoxa.documents.differing import NEAR
+from endoxa.documents.defaults import NEAR
 from endoxa.errors import JoinError, TableError
 from endoxa.evaluations import dispatch
 from endoxa.evaluations.consensus import LONELY

@@ -20,25 +20,24 @@ from endoxa.evaluations.settings import Settings
 from endoxa.formatting import counted
 from endoxa.frozen import dataclass
 from endoxa.notes import noted, text, warning
+from endoxa.policies import Method, Metric
 from endoxa.studies import agreement as agreements
 from endoxa.studies import rater_calibration as calibrations
 from endoxa.studies import score_mapping as mappings
-from endoxa.studies.agreement import Agreement, Level
+from endoxa.studies.agreement import Agreement
 from endoxa.studies.dominance import Dominance, dominance
 from endoxa.studies.estimates import Curves, curves
 from endoxa.studies.grades import CALIBRATED, MOVED, UNJUDGED, cut
 from endoxa.studies.rater_calibration import Benefit, Calibration
 from endoxa.studies.score_mapping import Mapping as Mapped
-from endoxa.studies.score_mapping import Method
 from endoxa.studies.selection import Selection, selection_bias
 from endoxa.studies.uniformity import Uniformity, deviation, of_counts
 from endoxa.tables import Belief, Opinions, Run
 
-Metric = Level  # what the distance between two grades means: nominal, ordinal, interval or ratio
 Progress = Callable[[str, int, int], None]
 
 EXCLUDED = ("practice", "gold", "attention")  # roles that test the rater rather than rate the item
-METHODS: tuple[Method, ...] = ("isotonic", "bayes", "ogive")
+METHODS: tuple[Method, ...] = get_args(Method)
 SCALE = re.compile(rf"^(?:{CALIBRATED} )?(-?\d+(?:\.\d+)?) ?[-–] ?(\d+(?:\.\d+)?)$")
 CLASSES = 20  # more different grades than this are put into ten bins
 BINS = 10

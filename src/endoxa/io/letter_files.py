@@ -17,6 +17,7 @@ import numpy as np
 
 from endoxa.documents import letters
 from endoxa.documents.binarisers import PAPER, Grey
+from endoxa.documents.defaults import LEVELS
 from endoxa.documents.degrading import degrade
 from endoxa.errors import FileError, InstallError, TextError
 from endoxa.io.decoding import is_picture
@@ -25,7 +26,6 @@ from endoxa.progress import Progress
 
 SETTINGS = "letters.json"
 FONTS = ("STIXGeneral.ttf", "DejaVuSerif.ttf", "cmr10.ttf")  # matplotlib brings them
-LEVELS = (0.2, 0.75)
 BACK = 1_000_000  # added to the number of a letter: the letter on its back
 
 

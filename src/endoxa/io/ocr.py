@@ -13,13 +13,13 @@ import sys
 from dataclasses import field
 from importlib.util import find_spec
 
+from endoxa.documents.defaults import LANGUAGE, LAYOUT, RESOLUTION, TESSERACT
 from endoxa.documents.differing import Box, Word
 from endoxa.errors import CallError, InstallError, advice, did_you_mean
 from endoxa.frozen import dataclass
 from endoxa.io.commands import Command, command_of
 
-TESSERACT, RAPID = "tesseract", "rapidocr"
-LAYOUT, RESOLUTION, LANGUAGE = 6, 150, "eng"  # one block of text; pixels per inch
+RAPID = "rapidocr"
 HEAD = "level\tpage_num\t"
 CELLS = 12  # of a line of Tesseract's table
 WORD = "5"  # the level of a word in it

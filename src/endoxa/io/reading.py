@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from endoxa.documents import binarisers
-from endoxa.documents.binarisers import NAMES, WINDOW
+from endoxa.documents.binarisers import NAMES
+from endoxa.documents.defaults import SECONDS, TESSERACT, WINDOW
 from endoxa.documents.differing import Box, Word
 from endoxa.documents.findings import FINDERS
 from endoxa.errors import CallError, FileError, InstallError, advice, did_you_mean, unknown
@@ -32,7 +33,7 @@ from endoxa.frozen import dataclass
 from endoxa.io import faults
 from endoxa.io.commands import Command, CommandError, command_of, run_command
 from endoxa.io.missing_files import unreadable
-from endoxa.io.ocr import TESSERACT, Ocr, parsed
+from endoxa.io.ocr import Ocr, parsed
 from endoxa.io.page_folders import Page, grey_of
 from endoxa.io.texts import read_texts
 from endoxa.io.write import replacing, unwritten
@@ -40,7 +41,6 @@ from endoxa.progress import Progress
 
 FORMAT = 1
 RECORDS, FOUND = ".read", "find"
-SECONDS = 60.0  # for one page
 SPACY = "spacy:"
 
 

@@ -11,9 +11,9 @@ from endoxa.beliefs.learned import Learned, Universe
 from endoxa.comparisons.posterior import places_of, posterior
 from endoxa.errors import JoinError, TextError, refuse_unknown
 from endoxa.measures.grammar import Measure
+from endoxa.policies import MIXING
 from endoxa.tables import Bools, Floats, Ints
 
-MIXING = 0.1  # share of the choice that is spread evenly over the pool
 SHARPNESS = 2.5  # the score is (√(p (1 - p)) · influence) to this power
 DOUBTFUL = 0.02  # added to P(best) where the best system is sought, so that no system is ignored
 About = Literal["order", "best"] | tuple[str, str]

@@ -18,14 +18,12 @@ from endoxa.comparisons.posterior import Posterior, posterior
 from endoxa.errors import TextError
 from endoxa.frozen import dataclass
 from endoxa.measures.grammar import Measure
-from endoxa.policies import refuse_outside
+from endoxa.policies import BATCH, MIXING, UNTIL, refuse_outside
 from endoxa.pools import choosing, guaranteed
-from endoxa.pools.choosing import MIXING, About
+from endoxa.pools.choosing import About
 from endoxa.pools.guaranteed import Draws, Game
 from endoxa.tables import Floats, Ints, Opinions
 
-UNTIL = 0.95
-BATCH = 25  # labels between two looks at the verdict
 LEAST = 25  # labels before which nothing is settled
 MOST = 1_000  # labels after which a simulated loop gives up
 FUTURES = 5  # simulated courses behind the number of labels that are still needed

@@ -10,12 +10,11 @@ import polars as pl
 
 from endoxa.errors import TableError, TextError, did_you_mean
 from endoxa.frozen import dataclass
-from endoxa.policies import refuse_outside
+from endoxa.policies import Metric, refuse_outside
 from endoxa.statistics.bootstrap import BLOCK, TINY, blocks
 from endoxa.studies.grades import UNJUDGED
 from endoxa.tables import Bools, Floats, Ints, Opinions
 
-Level = Literal["nominal", "ordinal", "interval", "ratio"]
 Weights = Literal["none", "quadratic"]
 
 RESAMPLES = 1000
@@ -60,7 +59,7 @@ class Agreement:
     alpha: float
     lo: float
     hi: float
-    level: Level
+    level: Metric
     confidence: float
     units: int
     ratings: int
@@ -76,7 +75,7 @@ class Agreement:
     notes: tuple[str, ...] = ()
 
 
-def alpha(values: Floats, *, level: Level = "interval") -> float:
+def alpha(values: Floats, *, level: Metric = "interval") -> float:
     """Krippendorff's alpha of a [rater, unit] matrix; NaN is a missing grade.
 
     alpha = 1 - D_o/D_e. D_o is the mean of d² over pairs of grades within a unit (a unit with n grades has weight n);
@@ -96,7 +95,7 @@ def alpha(values: Floats, *, level: Level = "interval") -> float:
     return long_alpha(unit, x, level)
 
 
-def long_alpha(unit: Ints, x: Floats, level: Level = "interval") -> float:
+def long_alpha(unit: Ints, x: Floats, level: Metric = "interval") -> float:
     """Krippendorff's alpha of grades in long form, sorted by unit. See alpha."""
     unit, x = _pairable(unit, x)
     if _flat(x):
@@ -162,7 +161,7 @@ def icc(values: Floats, *, confidence: float = 0.95) -> pl.DataFrame:
 
 
 def agreement(
-    opinions: Opinions, *, level: Level = "interval", confidence: float = 0.95, resamples: int = RESAMPLES,
+    opinions: Opinions, *, level: Metric = "interval", confidence: float = 0.95, resamples: int = RESAMPLES,
     rng: np.random.Generator,
 ) -> Agreement:  # fmt: skip
     """Agreement of the sources over all pairs with two or more grades, in any role; filter the opinions beforehand.
@@ -276,7 +275,7 @@ def _flat(x: Floats) -> bool:
     return not len(x) or bool(np.ptp(x) <= TINY * np.abs(x).max())
 
 
-def _alphas(unit: Ints, x: Floats, level: Level, weights: Floats) -> Floats:
+def _alphas(unit: Ints, x: Floats, level: Metric, weights: Floats) -> Floats:
     """alpha under each row of weights [resample, unit], how often each unit was drawn; NaN where all grades are equal.
 
     alpha = 1 - (n - 1) Σ_u w_u O_u / T, O_u the sum of d² over ordered pairs in u by n_u - 1, T that over all pairs.
@@ -360,7 +359,7 @@ def _ratio_total(grades: Floats, tables: Floats) -> Floats:
 
 
 def _interval(
-    unit: Ints, x: Floats, level: Level, confidence: float, resamples: int, rng: np.random.Generator
+    unit: Ints, x: Floats, level: Metric, confidence: float, resamples: int, rng: np.random.Generator
 ) -> tuple[float, float, list[str]]:
     """The central `confidence` part of alpha over resampled units, and notes on it."""
     units = int(unit[-1]) + 1
@@ -377,7 +376,7 @@ def _interval(
     return float(lo), float(hi), notes
 
 
-def _why_undefined(given: Ratings, x: Floats, level: Level) -> list[str]:
+def _why_undefined(given: Ratings, x: Floats, level: Metric) -> list[str]:
     """Why alpha is undefined: one sentence, or none."""
     if not len(given.grade):
         return [f"no grade was given ({int(given.undecided.sum()):,} answers are undecided); alpha is undefined"]
@@ -392,7 +391,7 @@ def _why_undefined(given: Ratings, x: Floats, level: Level) -> list[str]:
     return []
 
 
-def _per_rater(given: Ratings, whole: float, level: Level) -> pl.DataFrame:
+def _per_rater(given: Ratings, whole: float, level: Metric) -> pl.DataFrame:
     """One row per source: its grades, alpha without it, and its correlation with the mean of the others."""
     many = len(given.sources)
     without = np.full(many, np.nan)
@@ -409,7 +408,7 @@ def _per_rater(given: Ratings, whole: float, level: Level) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def _per_query(given: Ratings, level: Level, sound: bool) -> pl.DataFrame:
+def _per_query(given: Ratings, level: Metric, sound: bool) -> pl.DataFrame:
     """One row per query: pairs with two grades or more, their grades, alpha among them."""
     names = given.units["query"].unique(maintain_order=True)
     query = (given.units["query"].rle_id().to_numpy().astype(np.int64))[given.unit] if len(given.unit) else given.unit
@@ -507,8 +506,8 @@ def _share(part: float, whole: float) -> float:
 
 
 def _refuse_level(level: str) -> None:
-    if level not in get_args(Level):
+    if level not in get_args(Metric):
         raise TextError(
             f"levels are nominal, ordinal, interval and ratio, not {level!r}",
-            remedy=did_you_mean(level, get_args(Level)),
+            remedy=did_you_mean(level, get_args(Metric)),
         )

@@ -12,13 +12,12 @@ import polars as pl
 
 from endoxa.errors import InstallError, JoinError, TextError, did_you_mean, refuse_unknown
 from endoxa.frozen import dataclass
-from endoxa.policies import refuse_outside
+from endoxa.policies import Method, refuse_outside
 from endoxa.statistics import isotonic, ogive
 from endoxa.statistics.bootstrap import TINY
 from endoxa.studies.grades import GIVEN
 from endoxa.tables import Bools, Floats, Ints, Opinions, Run
 
-Method = Literal["isotonic", "bayes", "ogive"]
 Curve = Callable[[Floats], Floats]
 Fitter = Callable[[Floats, Floats], Curve]
 

@@ -4,18 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
 
+from endoxa.declared import RUN, option
 from endoxa.errors import EndoxaError
 from endoxa.later import pl
-from endoxa.pools import lint
-from endoxa.pools.lint import Finding
-from endoxa.tables import Opinions
-from endoxa.verbs.inputs import paths_of, reference_of, run_of, settings_of
+from endoxa.verbs.parameters import Against
+
+if TYPE_CHECKING:
+    from endoxa.pools.lint import Finding
+    from endoxa.tables import Opinions
 
 
-def check(runs: Sequence[str | Path], judgments: Any = None, *, assessors: str = "one") -> list[Finding]:
-    """Find what is wrong, or worth a look, in files of judgments and runs."""
+def check(
+    runs: Annotated[Sequence[str | Path], RUN],
+    judgments: Against = None,
+    *,
+    assessors: Annotated[
+        str, option("mean: column 2 of the judgments names the assessor.", metavar="one|mean")
+    ] = "one",
+) -> list[Finding]:
+    """Look for what spoils an evaluation: bad lines, duplicates, ties, missing topics, unjudged and dangling ids.
+
+    Examples:
+        endoxa check qrels.txt runs/*.gz
+    """
+    from endoxa.pools import lint
+    from endoxa.pools.lint import Finding
+    from endoxa.tables import Opinions
+    from endoxa.verbs.inputs import paths_of, reference_of, run_of, settings_of
+
     findings: list[Finding] = []
     opinions: Opinions | None = None
     if judgments is not None:

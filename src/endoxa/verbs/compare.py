@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
+from endoxa.declared import option
 from endoxa.errors import CallError
-from endoxa.evaluations import dispatch
-from endoxa.evaluations.evaluation import Evaluation
-from endoxa.evaluations.given import Given
-from endoxa.evaluations.settings import REGISTRY
-from endoxa.measures.grammar import Measure, Wanted
-from endoxa.progress import Progress
-from endoxa.tables import Comparison, Scores
-from endoxa.verbs.evaluate import evaluate, kinds_of
-from endoxa.verbs.inputs import Report, foreign, reference_of, run_of, settings_of, takes_either_order, takes_settings
-from endoxa.verbs.measure import certain
+from endoxa.verbs.parameters import Against, Labelled, Measures, Report, Runs, Tree, takes_either_order, takes_settings
+
+if TYPE_CHECKING:
+    from endoxa.evaluations.evaluation import Evaluation
+    from endoxa.evaluations.given import Given
+    from endoxa.measures.grammar import Measure, Wanted
+    from endoxa.progress import Progress
+    from endoxa.tables import Comparison, Scores
+
+Between = Annotated[
+    tuple[str, str] | None, option("Without judgments: only these two, without their own votes.", metavar="A B")
+]
+Power = Annotated[bool, option("Also swap rates, discriminative power, queries needed.")]
 
 
 @takes_settings()
@@ -36,6 +40,10 @@ def compare(
     `run` and `reference` are given as to `evaluate`; in place of `run` may stand an Evaluation, or Scores as `measure`
     makes them. `between` names two systems of runs without judgments that are compared without their own votes.
     """
+    from endoxa.evaluations import dispatch
+    from endoxa.evaluations.evaluation import Evaluation
+    from endoxa.tables import Scores
+
     if isinstance(run, Scores):
         return _scores(run, measures, settings)
     if isinstance(run, Evaluation):
@@ -55,19 +63,32 @@ def compare(
 
 
 def compared(
-    run: Any,
-    reference: Any = None,
-    measures: Wanted | None = None,
+    run: Runs,
+    reference: Against = None,
+    measures: Measures = None,
     *,
-    between: tuple[str, str] | None = None,
-    power: bool = False,
-    labels: Any = None,
-    taxonomy: Any = None,
+    between: Between = None,
+    power: Power = False,
+    labels: Labelled = None,
+    taxonomy: Tree = None,
     progress: Progress | bool | None = None,
     report: Report | None = None,
     **settings: Unpack[Given],
 ) -> Evaluation:
-    """The evaluation behind a comparison: its tables also say whether measures agree, and the power of the queries."""
+    """Compare systems pair by pair: difference, interval, test, correction, effect size.
+
+    The result is the evaluation behind the comparison: its tables also say whether measures agree, and the power of the
+    queries.
+
+    Examples:
+        endoxa compare runs/*.gz AP
+        endoxa compare runs/*.gz AP --between bm25 dense
+        endoxa compare qrels.txt bm25.run dense.run hybrid.run nDCG@10
+        endoxa compare qrels.txt runs/*.gz AP --baseline bm25 --test tukey
+        endoxa compare qrels.txt runs/*.gz AP nDCG@10 --power -o markdown
+    """
+    from endoxa.verbs.evaluate import evaluate
+
     if between is not None and labels is not None:
         raise CallError(
             "between leaves the votes of two systems out, and labels decide without votes", remedy="give one of them"
@@ -81,6 +102,12 @@ def compared(
 
 
 def _scores(scores: Scores, measures: Wanted | None, given: Given) -> Comparison:
+    from endoxa.evaluations import dispatch
+    from endoxa.evaluations.settings import REGISTRY
+    from endoxa.measures.grammar import Measure
+    from endoxa.verbs.evaluate import kinds_of
+    from endoxa.verbs.inputs import settings_of
+
     settings = settings_of(given)
     for name in given:
         if REGISTRY[name].scoring and name != "seed":
@@ -91,6 +118,10 @@ def _scores(scores: Scores, measures: Wanted | None, given: Given) -> Comparison
 
 
 def _between(run: Any, reference: Any, measures: Wanted | None, pair: tuple[str, str], given: Given) -> Evaluation:
+    from endoxa.evaluations import dispatch
+    from endoxa.evaluations.evaluation import Evaluation
+    from endoxa.verbs.inputs import foreign, reference_of, run_of, settings_of
+
     settings = settings_of(given, run)
     against = reference_of(reference, settings)
     if against.kind != "consensus":
@@ -113,6 +144,9 @@ def superiority(
 ) -> Any:  # fmt: skip
     """How probably one system is better than another, exactly: P@k (one query, or the mean), SetP, R@k, SetR."""
     from endoxa.comparisons.exact import compare_two
+    from endoxa.evaluations import dispatch
+    from endoxa.verbs.inputs import reference_of, run_of, settings_of
+    from endoxa.verbs.measure import certain
 
     settings = settings_of({"confidence": confidence}, run)
     table = run_of(run, settings)

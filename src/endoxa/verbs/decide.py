@@ -5,36 +5,37 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 from uuid import uuid4
 
-import polars as pl
-
+from endoxa.declared import option
 from endoxa.errors import TextError
-from endoxa.evaluations import decided
-from endoxa.evaluations.evaluation import Evaluation
-from endoxa.evaluations.given import Given
 from endoxa.extras import need
-from endoxa.io.sources import Where, source_of
-from endoxa.measures.grammar import Wanted
-from endoxa.pools.choosing import About
-from endoxa.pools.deciding import BATCH, UNTIL, Deciding, Look, Question
-from endoxa.tables import Run
-from endoxa.verbs.choose import measure_of
-from endoxa.verbs.evaluate import evaluate
-from endoxa.verbs.inputs import labels_of, run_of, settings_of, takes_either_order, takes_settings
-from endoxa.verbs.study import PORT, make, opened_home
+from endoxa.policies import BATCH, UNTIL
+from endoxa.verbs.parameters import Labelled, Named, Runs, Seed, takes_either_order, takes_settings
+from endoxa.verbs.study import PORT
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from endoxa.evaluations.evaluation import Evaluation
+    from endoxa.evaluations.given import Given
+    from endoxa.io.sources import Where
+    from endoxa.measures.grammar import Wanted
+    from endoxa.pools.choosing import About
+    from endoxa.pools.deciding import Look
     from endoxa.store.sessions import Session
     from endoxa.store.work import Task
+    from endoxa.tables import Run
 
 FOLDER = "endoxa-decide"
 STUDY = "decide"
 SCREEN = "yes-no"
 PathLike = str | Path
+Asked = Annotated[
+    str, option("What labels are to settle: the order, the best, or two systems.", metavar="order|best|A,B")
+]
 
 
 @takes_settings()
@@ -65,6 +66,14 @@ def decide(
     >>> decide(runs, {"q": {"x": 1, "y": 0}}).tables["verdict"]["leader"].to_list()
     ['a']
     """
+    from dataclasses import replace
+
+    from endoxa.evaluations import decided
+    from endoxa.pools.deciding import Deciding, Question
+    from endoxa.verbs.choose import measure_of
+    from endoxa.verbs.evaluate import evaluate
+    from endoxa.verbs.inputs import labels_of, run_of, settings_of
+
     evaluation = evaluate(run, None, measures, labels=labels, title=title, command=command, **settings)
     question = Question(measure_of(measures), about, until, guarantee=guarantee)
     if evaluation.decider is not None:
@@ -76,6 +85,8 @@ def decide(
 
 
 def _row(now: Look) -> pl.DataFrame:
+    import polars as pl
+
     about = now.question.about
     return pl.DataFrame(
         {
@@ -92,16 +103,36 @@ def _row(now: Look) -> pl.DataFrame:
 
 
 def prepare(
-    runs: Sequence[Where], *, items: PathLike | None = None, queries: PathLike | None = None,
-    measures: Wanted | None = None, about: str = "best", until: float = UNTIL, guarantee: bool = False,
-    batch: int = BATCH, screen: str = SCREEN, labels: Sequence[PathLike] = (), home: PathLike = FOLDER,
-    db: str | None = None, seed: int = 0, now: float | None = None, progress: Any = None,
-) -> bool:  # fmt: skip
-    """Set up the study that asks for labels, or find the one that was begun in `home`; whether it is new.
+    runs: Runs,
+    *,
+    items: Annotated[
+        PathLike | None, option("What judges see of items: a folder, or a table of item and text.", metavar="PATH")
+    ] = None,
+    queries: Annotated[PathLike | None, option("The same of queries: a folder, or a table.", metavar="PATH")] = None,
+    measures: Named = None,
+    about: Asked = "best",
+    until: Annotated[float, option("Probability at which it is settled.", metavar="P")] = UNTIL,
+    guarantee: Annotated[bool, option("Settle it whatever the model: needs more labels, often many more.")] = False,
+    batch: Annotated[int, option("Pairs that are chosen at a time.", least=1)] = BATCH,
+    screen: str = SCREEN,
+    labels: Labelled = (),
+    home: Annotated[PathLike, option("Folder that keeps every answer.", metavar="DIR")] = FOLDER,
+    db: str | None = None,
+    seed: Seed = 0,
+    now: float | None = None,
+    progress: Any = None,
+) -> bool:
+    """Settle which system is better with a few labels: judge pairs on a page, and every answer moves the verdict.
 
-    `items` and `queries` say what judges see: a folder of pictures or texts, or a table with the columns item (query)
-    and text or file. Without them the names are shown. With `guarantee` no `labels` are taken: every pair must be drawn
-    by the study.
+    This sets up the study that asks for labels, or finds the one that was begun in `home`, and returns whether it is
+    new. `items` and `queries` say what judges see: a folder of pictures or texts, or a table with the columns item
+    (query) and text or file. Without them the names are shown. With `guarantee` no `labels` are taken: every pair must
+    be drawn by the study.
+
+    Examples:
+        endoxa decide runs/*.gz --queries queries.csv --items documents.csv
+        endoxa decide runs/* --items photos/ P@10 --about order
+        endoxa decide a.run b.run --about a,b --terminal --to labels.csv
     """
     if guarantee and labels:
         raise TextError(
@@ -109,9 +140,13 @@ def prepare(
             remedy="leave --labels out, or leave --guarantee out",
         )
     need("store")
+    from endoxa.io.sources import source_of
     from endoxa.io.study_files import Sources
     from endoxa.studies import settling
     from endoxa.studies.design import Settings
+    from endoxa.verbs.choose import measure_of
+    from endoxa.verbs.inputs import labels_of
+    from endoxa.verbs.study import make
 
     settings = Settings(
         name=STUDY, screen=screen, title="Which system is better?", choose="decide", common=0, count=batch,
@@ -136,6 +171,8 @@ def _is_begun(wanted: Any, runs: Sequence[Where], home: PathLike, db: str | None
     """Whether `home` has the study already; one that asks another question is refused."""
     from endoxa.store import catalogue
     from endoxa.store.home import DATABASE
+    from endoxa.verbs.inputs import run_of
+    from endoxa.verbs.study import opened_home
 
     if db is None and not (Path(home) / DATABASE).exists():
         return False
@@ -168,6 +205,7 @@ def host(
     """Serve the page until stopped. `started` gets the address, a judge's link, and the organiser's link."""
     need("studio")
     from endoxa.store import catalogue, people
+    from endoxa.verbs.study import opened_home
     from endoxa.web.studies.hosting import serve
 
     with opened_home(home, db) as opened:
@@ -237,6 +275,7 @@ def at_terminal(nickname: str = "terminal", *, home: PathLike = FOLDER, db: str 
     from endoxa.store import catalogue, people
     from endoxa.store import schema as s
     from endoxa.store.sessions import session_of
+    from endoxa.verbs.study import opened_home
 
     with opened_home(home, db) as opened:
         with opened.store.writing() as connection:

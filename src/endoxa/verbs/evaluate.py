@@ -2,45 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
-from endoxa import __version__
-from endoxa.errors import CallError
-from endoxa.evaluations.dispatch import evaluate as evaluated
-from endoxa.evaluations.dispatch import summarise as summarised
-from endoxa.evaluations.evaluation import Evaluation
-from endoxa.evaluations.given import Given
-from endoxa.evaluations.settings import DOUBTED, JUDGED
-from endoxa.later import pl
-from endoxa.measures.grammar import Wanted
-from endoxa.progress import Progress, shown
-from endoxa.tables import Scores
-from endoxa.verbs.inputs import (
-    Report,
-    beside,
-    foreign,
-    mapper_of,
-    reference_of,
-    runs_of,
-    settings_of,
-    takes_either_order,
-    takes_settings,
-    votes_of_texts,
-)  # fmt: skip
+from endoxa.declared import option
+from endoxa.verbs.parameters import Against, Labelled, Measures, Report, Runs, Tree, takes_either_order, takes_settings
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from endoxa.evaluations.evaluation import Evaluation
+    from endoxa.evaluations.given import Given
+    from endoxa.progress import Progress
+    from endoxa.tables import Scores
+
+Tokens = Annotated[
+    str | None, option("The files are texts that systems extracted, not runs.", choices=("bag", "align"), hidden=True)
+]
+Lines = Annotated[bool, option("With --tokens: a line is one word, such as New York.", hidden=True)]
+Near = Annotated[
+    float | None,
+    option(
+        "With --tokens align: align misread words that share this part of their letters; .8 is usual.",
+        metavar="SHARE", hidden=True,
+    ),
+]  # fmt: skip
 
 
 @takes_settings()
 @takes_either_order
 def evaluate(
-    run: Any = None,
-    reference: Any = None,
-    measures: Wanted | None = None,
+    run: Runs = None,
+    reference: Against = None,
+    measures: Measures = None,
     *,
-    labels: Any = None,
-    taxonomy: Any = None,
-    tokens: str | None = None,
-    lines: bool = False,
-    near: float | None = None,
+    labels: Labelled = None,
+    taxonomy: Tree = None,
+    tokens: Tokens = None,
+    lines: Lines = False,
+    near: Near = None,
     curves: bool = False,
     power: bool = False,
     orders: bool = False,
@@ -50,8 +49,9 @@ def evaluate(
     report: Report | None = None,
     **settings: Unpack[Given],
 ) -> Evaluation:
-    """Evaluate systems: scores, means with intervals, pairwise comparison, doubts, warnings, sentences.
+    """Score runs against judgments, with an interval on every mean; without judgments, within their consensus.
 
+    The evaluation has scores, means with intervals, the pairwise comparison, doubts, warnings and sentences.
     `run` is a Run, a dict, a frame, a path or several paths. `reference` is what it is scored against: judgments,
     preferences, a belief, opinions or labels that `model` turns into a belief, votes of systems, subjects' answers, a
     bundle; or nothing: then the consensus of the systems is believed. Both may be tables, files, frames or dicts.
@@ -61,10 +61,24 @@ def evaluate(
     `orders` add tables: precision-recall curves, the power of the queries, whether measures order systems alike.
     `progress` is True for a bar, in a notebook too, or a function of what, done and whole.
 
+    Examples:
+        endoxa eval runs/*.gz
+        endoxa eval runs/*.gz --labels judged.csv P@10
+        endoxa eval votes.txt bm25.run dense.run --model dawid-skene AP
+        endoxa eval qrels.txt bm25.run dense.run nDCG@10 AP
+        endoxa eval -q -c -m official -o trec --compat trec_eval-9 qrels.txt bm25.run
+        endoxa eval qrels.txt runs/*.gz --unjudged bounds P@10 RBP -o tsv --to scores.tsv
+
     >>> result = evaluate({"q1": {"a": 2.0, "b": 1.0}}, {"q1": {"b": 1}}, ["RR"])
     >>> result.summary["value"].to_list()
     [0.5]
     """
+    from endoxa import __version__
+    from endoxa.errors import CallError
+    from endoxa.evaluations.dispatch import evaluate as evaluated
+    from endoxa.progress import shown
+    from endoxa.verbs.inputs import beside, foreign, mapper_of, reference_of, runs_of, settings_of, votes_of_texts
+
     if tokens is None and (lines or near is not None):
         raise CallError(
             "lines and near are for texts that systems extracted", remedy="say tokens=bag or tokens=align too"
@@ -108,9 +122,14 @@ def _title(evaluation: Evaluation) -> str:
 
 def summarise(scores: Scores, *, confidence: float = 0.95, resamples: int | None = None, seed: int = 0) -> pl.DataFrame:
     """Mean (sum, geometric mean) of every system and measure with its interval: as `evaluate(...).summary`."""
+    from endoxa.evaluations.dispatch import summarise as summarised
+    from endoxa.verbs.inputs import settings_of
+
     return summarised(scores, settings_of({"confidence": confidence, "resamples": resamples, "seed": seed}))
 
 
 def kinds_of(scores: Scores) -> tuple[Any, ...]:
     """The kinds of reference that scores may come from."""
+    from endoxa.evaluations.settings import DOUBTED, JUDGED
+
     return JUDGED if scores.draws is None else DOUBTED

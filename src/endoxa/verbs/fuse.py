@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-import polars as pl
-
-from endoxa import fusion
-from endoxa.beliefs import models
+from endoxa.declared import argument, option
 from endoxa.errors import CallError
-from endoxa.evaluations.dispatch import no_run
 from endoxa.frozen import dataclass
+from endoxa.later import np, pl
 from endoxa.policies import refuse_choice
-from endoxa.tables import Run
-from endoxa.verbs.inputs import labels_of, run_of, settings_of
+from endoxa.verbs.parameters import Lenient, Seed
+
+if TYPE_CHECKING:
+    from endoxa import fusion
+    from endoxa.tables import Run
 
 LEARNT = {"fitted": "a weighted sum, its weights learnt from labels", "belief": "by the probability of relevance"}
-METHODS = (*fusion.METHODS, *LEARNT)
 DIGITS = 6  # of a probability; what remains equal is ordered by reciprocal ranks
 
 
@@ -28,6 +27,13 @@ class Fused:
 
     run: Run
     notes: tuple[str, ...]
+
+
+def methods() -> tuple[str, ...]:
+    """The names of all methods."""
+    from endoxa import fusion
+
+    return (*fusion.METHODS, *LEARNT)
 
 
 def fuse(
@@ -64,13 +70,56 @@ def fuse(
     ).run  # fmt: skip
 
 
+def weighting(text: str) -> Mapping[str, float]:
+    """SYSTEM=NUMBER,… as it is typed."""
+    try:
+        return {name: float(number) for name, _, number in (part.rpartition("=") for part in text.split(","))}
+    except ValueError:
+        sign = "SYSTEM=NUMBER,…" if "=" not in text else "a name or NAME=NUMBER,…"
+        raise CallError(f"--weights {'reads' if '=' not in text else 'is'} {sign}, not {text!r}") from None
+
+
 def fused(
-    runs: Any, method: str = "rrf", *, norm: str = "min-max", weights: Mapping[str, float] | None = None,
-    k: float = 60.0, labels: Any = None, folds: int = 5, depth: int | None = None, name: str | None = None,
-    ties: str = "trec", lenient: bool = False, seed: int = 0,
-) -> Fused:  # fmt: skip
-    """As `fuse`, with what was said on the way."""
-    refuse_choice("method", method, METHODS)
+    runs: Annotated[Any, argument("Runs of two or more systems.", "RUN…", many=True)],
+    method: Annotated[
+        str,
+        option(
+            "By ranks: rrf, borda, condorcet. By scores: sum, mnz, anz, max, min, med. By what is known: fitted "
+            "(weights learnt from --labels), belief (by the probability of relevance).",
+            metavar="NAME",
+        ),
+    ] = "rrf",
+    *,
+    norm: Annotated[
+        str, option("How scores are made comparable: min-max, max, sum, zmuv, rank, none.", metavar="NAME")
+    ] = "min-max",
+    weights: Annotated[
+        Mapping[str, float] | None, option("Weights of the systems, for sum.", metavar="SYSTEM=W,…", parse=weighting)
+    ] = None,
+    k: Annotated[float, option("The constant of rrf.", "-k")] = 60.0,
+    labels: Annotated[Any, option("Judged pairs, for fitted and belief.", metavar="FILE")] = None,
+    folds: Annotated[int, option("fitted: a query is fused by weights of the other folds.")] = 5,
+    depth: Annotated[int | None, option("How many items of a query are kept.", usual="(all)")] = None,
+    name: Annotated[str | None, option("The name of the fused system.", usual="(the method)")] = None,
+    ties: str = "trec",
+    lenient: Lenient = False,
+    seed: Seed = 0,
+) -> Fused:
+    """Fuse the lists of several systems into one run.
+
+    As `fuse`, with notes: the weights that were fitted, and systems that lack queries.
+
+    Examples:
+        endoxa fuse runs/*.run --to fused.run
+        endoxa fuse bm25.run dense.run --method sum --norm zmuv --weights bm25=1,dense=2 --to fused.run
+        endoxa fuse runs/*.run --method fitted --labels qrels.txt --to fused.run
+        endoxa eval qrels.txt runs/*.run fused.run nDCG@10
+    """
+    from endoxa import fusion
+    from endoxa.evaluations.dispatch import no_run
+    from endoxa.verbs.inputs import labels_of, run_of, settings_of
+
+    refuse_choice("method", method, methods())
     if runs is None or (isinstance(runs, list) and not runs):
         raise no_run()
     run = run_of(runs, settings_of({"ties": ties, "lenient": lenient}))
@@ -118,6 +167,11 @@ def _weights(systems: list[str], made: fusion.Fitted) -> str:
 
 def _believed(run: Run, labels: Any, name: str, seed: int) -> Run:
     """By expected grade; what nobody believes anything about comes last, by reciprocal ranks, as ties do."""
+    from endoxa import fusion
+    from endoxa.beliefs import models
+    from endoxa.tables import Run
+    from endoxa.verbs.inputs import labels_of
+
     if labels is None:
         belief = models.believe(run, "consensus", seed=seed)
     else:
@@ -133,4 +187,4 @@ def _believed(run: Run, labels: Any, name: str, seed: int) -> Run:
 
 def _cut(run: Run, depth: int | None) -> Run:
     """The first `depth` items of each query."""
-    return run if depth is None else Run(run.frame.filter(pl.col("rank") <= depth), run.ties)
+    return run if depth is None else replace(run, frame=run.frame.filter(pl.col("rank") <= depth))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields
-from functools import partial, wraps
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from warnings import warn
 
 from endoxa.errors import CallError, EndoxaError, FileError, TableError, TextError, did_you_mean
 from endoxa.evaluations.references import Reference, Referred
-from endoxa.evaluations.settings import REGISTRY, Settings
+from endoxa.evaluations.settings import Settings
 from endoxa.frozen import dataclass
 from endoxa.io.native_files import DictRun
 from endoxa.io.objects import are_rows, is_flat, sort_of
@@ -26,39 +24,17 @@ from endoxa.policies import Ties
 from endoxa.progress import Progress
 from endoxa.scale import local
 from endoxa.tables import Answers, Belief, Bundle, Labels, Opinions, Run, Taxonomy
+from endoxa.verbs.parameters import Report
 
 if TYPE_CHECKING:
     from endoxa.evaluations.evaluation import File
 
 T = TypeVar("T")
-F = TypeVar("F", bound=Callable[..., Any])
-Report = Callable[[Any], None]  # gets what a lenient reader skipped
 TABLES = (Opinions, Preferences, Belief, Labels, Answers, Bundle)
 NOT_ONE = "give one reference: judgments, preferences, a belief, labels, answers or a bundle"
 
 
 # ---- settings -----------------------------------------------------------------------------------------
-
-
-def takes_settings(*, scoring_only: bool = False) -> Callable[[F], F]:
-    """Show the settings of a verb in its signature and help: they are those of `Settings`."""
-
-    def shown(verb: F) -> F:
-        signature = inspect.signature(verb)
-        own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
-        names = [one for one in fields(Settings) if REGISTRY[one.name].scoring or not scoring_only]
-        more = [
-            inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type)
-            for one in names
-        ]
-        verb.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
-        lines = "\n".join(f"        {one.name:13} {REGISTRY[one.name].help}" for one in names)
-        verb.__doc__ = (
-            f"{inspect.cleandoc(verb.__doc__ or '')}\n\nSettings, with their defaults in the signature:\n{lines}"
-        )
-        return verb
-
-    return shown
 
 
 def settings_of(given: Mapping[str, Any], run: Any = None, *, scoring_only: bool = False) -> Settings:
@@ -174,31 +150,6 @@ def entered(source: Any) -> Any:
 # ---- which is the run? --------------------------------------------------------------------------------
 
 
-def takes_either_order(verb: F) -> F:
-    """Let a verb take its first two arguments in either order, where their kinds can be told apart.
-
-    Arguments that are named are taken as named. Two dicts of numbers that cannot be told apart are taken in the order
-    of the signature, unless they look swapped: then which is which must be said. Rows that hold a run and judgments
-    are both, where no reference is given.
-    """
-    names = [*inspect.signature(verb).parameters][:2]
-    first = names.index("run")  # the place of the run
-
-    @wraps(verb)
-    def _called(*given: Any, **named: Any) -> Any:
-        values = [entered(list(one) if isinstance(one, Iterator) else one) for one in given[:2]]
-        named |= {name: entered(named[name]) for name in names if name in named}
-        if len(values) == 2 and _is_swapped(values[first], values[1 - first], names[1 - first]):
-            values.reverse()
-        whole = dict(zip(names, values, strict=False)) | named
-        run = whole.get("run")
-        if names[1 - first] == "reference" and is_nothing(whole.get("reference")) and holds_both(run):
-            return verb(run, run, *given[2:], **{name: one for name, one in named.items() if name not in names})
-        return verb(*values, *given[2:], **named)
-
-    return _called  # type: ignore[return-value]
-
-
 def is_nothing(source: Any) -> bool:
     """Whether no reference, or no run, was given."""
     return source is None or (isinstance(source, list | tuple) and not source)
@@ -212,7 +163,7 @@ def holds_both(source: Any) -> bool:
     return not is_nothing(source) and not isinstance(source, Reference) and sort_of(source) == "both"
 
 
-def _is_swapped(run: Any, reference: Any, name: str) -> bool:
+def is_swapped(run: Any, reference: Any, name: str) -> bool:
     """Whether what was given as the run is the reference, and the other way round; an error if nobody can tell."""
     if is_nothing(run) or is_nothing(reference) or isinstance(reference, Files | Reference):
         return False

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from endoxa.errors import CallError
-from endoxa.evaluations.dispatch import belief_of, score
-from endoxa.evaluations.given import Scoring
-from endoxa.measures.grammar import Measure, Wanted, parse_all
-from endoxa.progress import Progress, shown
-from endoxa.tables import Scores
-from endoxa.verbs.inputs import (
-    Report,
-    beside,
-    foreign,
-    mapper_of,
-    reference_of,
-    run_of,
-    runs_of,
-    settings_of,
-    takes_either_order,
-    takes_settings,
-)
+from endoxa.verbs.parameters import Against, Labelled, Measures, Report, Runs, Tree, takes_either_order, takes_settings
+
+if TYPE_CHECKING:
+    from endoxa.evaluations.given import Scoring
+    from endoxa.measures.grammar import Measure
+    from endoxa.progress import Progress
+    from endoxa.tables import Scores
 
 
 @takes_settings(scoring_only=True)
 @takes_either_order
 def measure(
-    run: Any,
-    reference: Any = None,
-    measures: Wanted | None = None,
+    run: Runs,
+    reference: Against = None,
+    measures: Measures = None,
     *,
-    labels: Any = None,
-    taxonomy: Any = None,
+    labels: Labelled = None,
+    taxonomy: Tree = None,
     progress: Progress | bool | None = None,
     report: Report | None = None,
     **settings: Unpack[Scoring],
@@ -45,7 +35,15 @@ def measure(
     >>> scores = measure({"q1": {"a": 2.0, "b": 1.0}}, {"q1": {"b": 1}}, ["RR", "AP"])
     >>> scores.to_dict()["run"]["q1"]
     {'RR': 0.5, 'AP': 0.5}
+
+    Examples:
+        endoxa measure qrels.txt bm25.run nDCG@10 -o tsv
+        endoxa measure runs/*.gz AP -o parquet --to scores.parquet
     """
+    from endoxa.evaluations.dispatch import score
+    from endoxa.progress import shown
+    from endoxa.verbs.inputs import beside, foreign, mapper_of, reference_of, runs_of, settings_of
+
     progress = shown(progress)
     chosen = settings_of(settings, run, scoring_only=True)
     against, more = beside(reference_of(reference, chosen, taxonomy=taxonomy, report=report), labels, chosen)
@@ -65,7 +63,10 @@ def distribution(
     Exact where the measure has an exact law (P, R, F and their set forms, RR and Success on a query, the mean of
     P@k), else over `worlds` possible worlds.
     """
+    from endoxa.evaluations.dispatch import belief_of
+    from endoxa.measures.grammar import parse_all
     from endoxa.measures.uncertain import distribute
+    from endoxa.verbs.inputs import reference_of, run_of, settings_of
 
     settings = settings_of({"seed": seed}, run)
     table = run_of(run, settings)

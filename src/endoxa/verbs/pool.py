@@ -14,7 +14,8 @@ from endoxa.evaluations.references import Reference
 from endoxa.measures.grammar import Measure
 from endoxa.policies import Policy
 from endoxa.tables import Opinions, Run
-from endoxa.verbs.inputs import is_nothing, reference_of, run_of, runs_of, settings_of, takes_either_order
+from endoxa.verbs.inputs import is_nothing, reference_of, run_of, runs_of, settings_of
+from endoxa.verbs.parameters import takes_either_order
 
 
 def pool(run: Any, depth: int = 100, *, ties: str = "trec", lenient: bool = False, on: Any = None) -> pl.DataFrame:

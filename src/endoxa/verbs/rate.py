@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from endoxa import __version__
-from endoxa.evaluations import ratings
-from endoxa.evaluations.evaluation import Evaluation
-from endoxa.evaluations.ratings import METHODS, Metric
-from endoxa.progress import Progress
-from endoxa.studies.score_mapping import Method
-from endoxa.verbs.inputs import files_of, opinions_of, run_of, takes_either_order
+from endoxa.declared import RUN, option
+from endoxa.policies import Method, Metric
+from endoxa.verbs.parameters import Confidence, Relied, Seed, Title, takes_either_order
+
+if TYPE_CHECKING:
+    from endoxa.evaluations.evaluation import Evaluation
+    from endoxa.progress import Progress
+
+METHODS: tuple[Method, ...] = get_args(Method)
 
 
 @takes_either_order
 def rate(
-    opinions: Any,
-    run: Any = None,
+    opinions: Relied,
+    run: Annotated[Any, RUN._replace(hidden=True)] = None,
     *,
-    threshold: float | None = None,
-    calibrated: bool = True,
-    shrinkage: float = 5.0,
-    metric: Metric = "interval",
-    methods: Sequence[Method] = METHODS,
-    distances: bool | Literal["auto"] | Collection[str] = False,
-    confidence: float = 0.95,
-    resamples: int = 500,
-    seed: int = 0,
-    title: str = "",
+    threshold: Annotated[float | None, option("Relevant is above it; without: the middle of the scale.")] = None,
+    calibrated: Annotated[bool, option("Take every rater's grades as they are.", "--no-calibrate")] = True,
+    shrinkage: Annotated[float, option("Shrinks the calibration of a rater as if by N more items.", least=0)] = 5.0,
+    metric: Annotated[Metric, option("What distance between grades means, for alpha.")] = "interval",
+    methods: Annotated[Sequence[Method], option("Map from scores to ratings; may be repeated.", "--method")] = METHODS,
+    distances: Annotated[
+        bool | Literal["auto"] | Collection[str], option("Scores are distances: they fall where ratings rise.")
+    ] = False,
+    confidence: Confidence = 0.95,
+    resamples: Annotated[int, option("Of pairs and queries, for intervals.", least=2)] = 500,
+    seed: Seed = 0,
+    title: Title = "",
     command: str = "",
     progress: Progress | None = None,
 ) -> Evaluation:
@@ -41,7 +45,18 @@ def rate(
     >>> found = rate({"q": {"a": 1, "b": 5}}).details
     >>> found.raters, found.pairs, found.threshold
     (1, 2, 3.0)
+
+    Examples:
+        endoxa ratings answers.csv
+        endoxa ratings answers.csv runs/*.gz --threshold 3 --to report.html
+        endoxa ratings votes.qrels --metric ordinal --no-calibrate
+        endoxa ratings answers.parquet dense.run --method isotonic -o jsonl
+        endoxa believe answers.csv --threshold 3 --to belief.parquet
     """
+    from endoxa import __version__
+    from endoxa.evaluations import ratings
+    from endoxa.verbs.inputs import files_of, opinions_of, run_of
+
     found = ratings.analyse(
         opinions_of(opinions, assessors=True),
         None if run is None else run_of(run),

@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
+from endoxa.declared import option
 from endoxa.errors import CallError
-from endoxa.evaluations.evaluation import Evaluation
-from endoxa.evaluations.given import Given
-from endoxa.measures.grammar import Wanted
-from endoxa.progress import Progress
-from endoxa.tables import Costs
 from endoxa.verbs.evaluate import evaluate
-from endoxa.verbs.inputs import Report, files_of, takes_either_order, takes_settings
+from endoxa.verbs.parameters import (
+    Against,
+    Labelled,
+    Measures,
+    Report,
+    Runs,
+    Title,
+    Tree,
+    takes_either_order,
+    takes_settings,
+)
+
+if TYPE_CHECKING:
+    from endoxa.evaluations.evaluation import Evaluation
+    from endoxa.evaluations.given import Given
+    from endoxa.progress import Progress
+    from endoxa.tables import Costs
 
 
 @takes_settings()
 @takes_either_order
 def report(
-    run: Any,
-    reference: Any = None,
-    measures: Wanted | None = None,
+    run: Runs,
+    reference: Against = None,
+    measures: Measures = None,
     *,
-    title: str = "",
-    costs: Any = None,
-    labels: Any = None,
-    taxonomy: Any = None,
+    title: Title = "",
+    costs: Annotated[Any, option("Costs beside quality: costs.csv of `endoxa images run`.", metavar="FILE")] = None,
+    labels: Labelled = None,
+    taxonomy: Tree = None,
     command: str = "",
     progress: Progress | bool | None = None,
     report: Report | None = None,
@@ -35,7 +47,14 @@ def report(
 
     `write(report(...), "report.html")` writes one self-contained page; `.md` and `.tex` the summary table. `costs` is a
     table of costs, or a file of them, to be shown beside quality.
+
+    Examples:
+        endoxa report runs/*.gz --to report.html
+        endoxa report qrels.txt runs/*.gz --to report.html
+        endoxa report qrels.txt runs/*.gz nDCG@10 AP --baseline bm25 --figures figures --to report.html
     """
+    from endoxa.verbs.inputs import files_of
+
     evaluation = evaluate(
         run, reference, measures, labels=labels, taxonomy=taxonomy, curves=True, title=title, command=command,
         progress=progress, report=report, **settings,
@@ -50,6 +69,8 @@ def report(
 
 def costs_of(source: Any) -> Costs | None:
     """A table of costs from whatever holds one."""
+    from endoxa.tables import Costs
+
     if source is None or isinstance(source, Costs):
         return source
     from endoxa.io.table_files import read_costs

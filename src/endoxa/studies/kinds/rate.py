@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import TextError
+from endoxa.policies import Metric
 from endoxa.studies import agreement, sampling, settling, uniformity
 from endoxa.studies.design import Screen, Settings
 from endoxa.studies.kinds import Answered, Response, StudyKind, near, register
@@ -86,7 +87,7 @@ def summary(screen: Screen, answered: Answered) -> dict[str, Any]:
     }
 
 
-def agreement_of(given: Opinions | None, level: agreement.Level) -> dict[str, Any] | None:
+def agreement_of(given: Opinions | None, level: Metric) -> dict[str, Any] | None:
     """Krippendorff's alpha with its interval, for the status."""
     if given is None:
         return None
