@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from browser_samples import Judge, Material, Stage, Thumb, Typist, material, staged
+from browser_samples import NARROW, READY, WIDE, Judge, Material, Stage, Thumb, Typist, material, staged
 from playwright.sync_api import APIResponse, Page, Route, expect
 from playwright.sync_api import Error as PlaywrightError
 
@@ -221,6 +221,34 @@ def test_a_picture_that_does_not_come_can_be_asked_for_again(stage: Stage, study
     assert shown.items[0][1].startswith("p")
     ana.answer(shown, [4])
     ana.saved()
+
+
+@pytest.mark.parametrize("size", [NARROW, (800, 900), WIDE], ids=["phone", "tablet", "laptop"])
+def test_pictures_that_come_late_move_no_button(stage: Stage, goods: Material, size: tuple[int, int]) -> None:
+    name = f"late-{size[0]}"
+    stage.study("new", name, "--screen", "four-results", "--items", goods / "photos", *goods.runs("picture"))
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page = stage.context(size, touch=size == NARROW).new_page()
+    page.route("**/files/**", hold)
+    page.goto(stage.link(name, "ana"))
+    page.locator("#join").click()
+    page.locator("#help-close").click()
+    expect(page.locator(READY)).to_be_visible()
+    grades = page.locator("#stage button[data-grade]")
+    grades.nth(3).hover()
+    before = [grade.bounding_box() for grade in grades.all()]
+    page.mouse.down()
+    for route in held:
+        route.continue_()
+    for picture in page.locator("#query img, #stage img").all():
+        expect(picture).not_to_have_js_property("naturalWidth", 0)
+    assert [grade.bounding_box() for grade in grades.all()] == before
+    page.mouse.up()
+    expect(grades.nth(3)).to_have_attribute("aria-pressed", "true")
 
 
 def test_a_withdrawn_link_gets_a_message(stage: Stage, study: str, tmp_path: Path) -> None:
