@@ -8,7 +8,6 @@ from endoxa.cli import output
 from endoxa.cli.derived import derived
 from endoxa.declared import option
 from endoxa.errors import CallError, RefusedError
-from endoxa.extras import need
 from endoxa.verbs import decide as verbs
 from endoxa.verbs.study import PORT
 
@@ -22,7 +21,6 @@ WORDS = {"y": "yes", "n": "no", "u": "undecided", "s": "skip", "z": "undo", "q":
 
 def need_runs(values: dict[str, Any]) -> None:
     """Judges are asked about runs that nobody has judged."""
-    need("store" if values.get("terminal") else "studio")
     if "reference" in values:
         raise CallError(
             "with judgments nothing is to be decided; use endoxa eval, or give labels by --labels, which stands before "
@@ -123,6 +121,7 @@ def _verdict(now: Look) -> str:
 COMMANDS = (
     derived(
         "decide", verbs.prepare, ask, before=need_runs,
+        needs=lambda typed: ("store" if typed["terminal"] else "studio",),
         more="Runs are enough; --queries and --items say what judges see. Every answer is kept in the folder --home: "
         "the same command goes on where you stopped, and others judge along by a link. `endoxa eval runs --labels "
         "FILE` gives the same verdict from the labels.",

@@ -270,7 +270,7 @@ class Derived(NamedTuple):
     name: str
     verb: Callable[..., Any]
     printer: Callable[..., None] | None = None
-    needs: tuple[str, ...] = ()
+    needs: tuple[str, ...] | Callable[[dict[str, Any]], tuple[str, ...]] = ()
     before: Callable[[dict[str, Any]], dict[str, Any] | None] | None = None
     during: Callable[[dict[str, Any]], AbstractContextManager[Any]] | None = None
     defaults: Mapping[str, Any] = MappingProxyType({})
@@ -325,11 +325,11 @@ class Derived(NamedTuple):
         """Call the verb with what was typed, and print its result."""
         if verbose or quiet:
             loudness.set_level(verbose=verbose or loudness.is_full(), quiet=quiet or loudness.is_quiet())
-        if self.needs:
-            need(*self.needs)
+        if needs := self.needs(typed) if callable(self.needs) else self.needs:
+            need(*needs)
         own, printed, marked = parameters_of(self.verb), self.printed(), self.marked()
-        settings = _given(settings_of(self.verb), typed)
-        values = dict(self.defaults) | _inputs(marked, typed) | _given(marked, typed) | _long(settings)
+        settings = _long(_given(settings_of(self.verb), typed))  # before files are opened: it may refuse
+        values = dict(self.defaults) | _inputs(marked, typed) | _given(marked, typed) | settings
         form = next((one for one in marked.values() if one.mark.role == "form"), None)
         if form is not None:
             asked = values.get(form.name, form.default)
@@ -350,7 +350,7 @@ class Derived(NamedTuple):
 def derived(name: str, verb: Callable[..., Any], printer: Callable[..., None] | None = None, **known: Any) -> Derived:
     """A command `name` that calls `verb` and gives what it returns to `printer`, if there is one.
 
-    needs      extras that must be installed
+    needs      extras that must be installed; or a function that names them, which gets what was typed
     before     gets the values that the verb and the printer are called with, before any work; refuses them by a
                CallError, or returns others
     during     gets the same values; the context of the work, which yields its progress: `stages(2)`
