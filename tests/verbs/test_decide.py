@@ -11,8 +11,9 @@ import pytest
 import endoxa
 from endoxa.errors import EndoxaError, JoinError, RefusedError, TextError
 from endoxa.pools import deciding
+from endoxa.store import making
 from endoxa.verbs import decide as verb
-from endoxa.verbs.study import export
+from endoxa.verbs.study import export, opened_home
 
 NOISE = {"good": 0.4, "fair": 1.2, "poor": 3.0}
 
@@ -88,6 +89,24 @@ def test_a_first_call_that_fails_leaves_nothing(files: Path, tmp_path: Path) -> 
     with pytest.raises(TextError, match="other systems"):
         verb.prepare(runs(files)[:2], home=home)
     assert (home / "studies.db").exists()
+
+
+@pytest.mark.parametrize("guarantee", [False, True])
+def test_every_pair_of_tiny_runs_is_asked_once_and_then_none_is_left(guarantee: bool, tmp_path: Path) -> None:
+    places = {"x": "abc", "y": "bad"}
+    for system, items in places.items():
+        lines = [f"q Q0 {item} {rank} {9 - rank} {system}\n" for rank, item in enumerate(items, 1)]
+        (tmp_path / f"{system}.run").write_text("".join(lines))
+    home = tmp_path / "home"
+    verb.prepare([str(tmp_path / f"{system}.run") for system in places], home=home, until=0.999, guarantee=guarantee)
+    items = []
+    with verb.at_terminal(home=home) as judge:
+        while (task := judge.next()) is not None:
+            items.append(task.items[0]["text"])
+            judge.answer(task, 1.0)  # the systems are equal: this settles nothing
+    assert sorted(items) == list("abcd")
+    with opened_home(home, None) as opened, pytest.raises(RefusedError, match="all pairs that bear on the measure"):
+        making.next_round(opened, verb.STUDY, now=1.0)
 
 
 def test_the_seed_fixes_the_order_in_which_a_judge_gets_pairs(files: Path, tmp_path: Path) -> None:

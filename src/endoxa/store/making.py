@@ -199,8 +199,13 @@ def round_is_due(home: Home, name: str) -> bool:
         states = records.slots(connection, study)
     free, done = states.get("free", 0), states.get("answered", 0)
     if study.settings.choose == "decide":
-        is_due = done > 0 and free <= settling.AHEAD
-        return is_due and not session_of(home, study).look().verdict.is_settled
+        if not done or free > settling.AHEAD:
+            return False
+        deciding = session_of(home, study).look()
+        if deciding.verdict.is_settled:
+            return False
+        with home.store.reading() as connection:
+            return settling.is_left(deciding, _asked(connection, study))
     return done > 0 and free <= 0.1 * (free + done)
 
 

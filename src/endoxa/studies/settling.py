@@ -6,14 +6,14 @@ import numpy as np
 import polars as pl
 
 from endoxa.beliefs.learned import Universe
-from endoxa.errors import JoinError
+from endoxa.errors import JoinError, RefusedError
 from endoxa.measures.grammar import parse
 from endoxa.measures.judgments import refuse_out_of_reach
 from endoxa.pools import choosing
 from endoxa.pools.deciding import Deciding, Question, rows_of
 from endoxa.studies.design import Settings
 from endoxa.studies.planning import DRAWS, TASKS, Work
-from endoxa.tables import DRAW, Opinions, Run
+from endoxa.tables import DRAW, Ints, Opinions, Run
 
 AHEAD = 5  # free tasks at which the next round is planned
 ROUNDS = 10_000  # as many as are needed
@@ -38,9 +38,10 @@ def round_of(
     deciding: Deciding, count: int, number: int, *, asked: pl.DataFrame | None = None, rng: np.random.Generator
 ) -> Work:
     """A round of tasks, chosen by what was learned so far; what was `asked` before is not asked again."""
-    universe, question = deciding.universe, deciding.question
-    rows = None if asked is None else rows_of(universe, _inside(universe, asked))
-    pairs = deciding.ask(count, number=number, asked=rows, rng=rng)
+    question = deciding.question
+    if not is_left(deciding, asked):
+        raise RefusedError("all pairs that bear on the measure were asked", remedy="add runs, or raise the depth")
+    pairs = deciding.ask(count, number=number, asked=_rows(deciding.universe, asked), rng=rng)
     tasks = pairs.select(
         (pl.col("order") - 1).alias("task"), "query", "item", pl.lit(0, pl.Int64).alias("place"), "propensity",
         "selected_by", *DRAW, pl.lit("main").alias("role"), pl.lit(number, pl.Int64).alias("round"),
@@ -50,5 +51,14 @@ def round_of(
     return Work(tasks.select(list(TASKS)), pl.DataFrame(schema=DRAWS), (note,))
 
 
-def _inside(universe: Universe, pairs: pl.DataFrame) -> pl.DataFrame:
-    return pairs.join(universe.rows, on=["query", "item"], how="semi", maintain_order="left")
+def is_left(deciding: Deciding, asked: pl.DataFrame | None) -> bool:
+    """Whether there is a pair to ask about: as deep as the measure looks, not judged and not asked."""
+    left = choosing.askable(deciding.universe, deciding.question.measure) & deciding.learned.unjudged
+    left[_rows(deciding.universe, asked)] = False
+    return bool(left.any())
+
+
+def _rows(universe: Universe, asked: pl.DataFrame | None) -> Ints:
+    if asked is None:
+        return np.zeros(0, np.int64)
+    return rows_of(universe, asked.join(universe.rows, on=["query", "item"], how="semi", maintain_order="left"))
