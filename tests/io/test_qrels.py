@@ -33,7 +33,7 @@ def test_a_column_of_zeros_names_nobody(tmp_path: Path) -> None:
 
 
 def test_a_pair_that_is_judged_twice_is_refused_with_its_line(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"f:2: query 'q1' judges item 'a' twice; remove one line, or read column 2"):
+    with pytest.raises(FileError, match=r"f:2: item 'a' of query 'q1' has two judgments; .*add --assessors mean"):
         judgments(tmp_path / "f", TEXT)
     with pytest.raises(FileError, match=r"f:3: 'ann' judges item 'a' of query 'q1' twice; remove one"):
         judgments(tmp_path / "f", "q1 ann a 2\nq1 bob a 1\nq1 ann a 0\n", assessors=True)
@@ -56,6 +56,6 @@ def test_sampled_judgments(tmp_path: Path) -> None:
 def test_judged_twice_where_assessors_were_asked_for_but_none_is_named(tmp_path: Path, lines: str) -> None:
     path = tmp_path / "qrels.txt"
     path.write_text(lines)
-    with pytest.raises(FileError, match=r"qrels.txt:2: query 'q' judges item 'a' twice"):
+    with pytest.raises(FileError, match=r"qrels.txt:2: item 'a' of query 'q' has two judgments"):
         read(path, assessors=True)
     assert len(read(path, assessors=True, lenient=True, report=list[Skipped]().append)) == 1

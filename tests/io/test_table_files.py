@@ -83,7 +83,7 @@ def test_a_csv_with_line_breaks_inside(tmp_path: Path) -> None:
         ("f.csv", "query,item,score\n1,a,2\n1,a,1\n", 3, "query '1' of 'f' lists item 'a' twice"),
         ("f.csv", "query,item,score,score\n1,a,2,2\n", 1, "two columns are named 'score'"),
         ("f.csv", b"query,item,score\n1,\xff,2\n", 2, "byte 0xff is not UTF-8"),
-        ("f.tsv", "query\titem\tgrade\n1\ta\t1\n1\ta\t2\n", 3, "query '1' judges item 'a' twice"),
+        ("f.tsv", "query\titem\tgrade\n1\ta\t1\n1\ta\t2\n", 3, "item 'a' of query '1' has two judgments"),
         ("f.tsv", "query\titem\tgrade\tat\n1\ta\t1\tnoon\n", 2, "at 'noon' is not a date and time"),
         ("f.jsonl", '{"query": "1", "item": "a", "score": 1}\n\n{broken\n', 3, "'{broken' is not a JSON object"),
         ("f.jsonl", '{"query": "1", "item": "a", "score": 1}\n[1]\n', 2, "'[1]' is not a JSON object"),

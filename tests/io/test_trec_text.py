@@ -213,9 +213,9 @@ def written(path: Path, data: bytes) -> str:
         (b"1 0 d1 1\n1 0 d2 inf\n", 2, "grade 'inf' is not finite"),
         (b"1 0 d1 1\n1 0 d2\n", 2, "3 columns in '1 0 d2'"),
         (b"1 0 d1 1\n1 0 d2 1 1\n", 2, "5 columns in '1 0 d2 1 1'"),
-        (b"1 0 d1 1\n1 1 d1 1\n", 2, "query '1' judges item 'd1' twice"),
+        (b"1 0 d1 1\n1 1 d1 1\n", 2, "item 'd1' of query '1' has two judgments"),
         (b"1 d1 1 s 0.5\n1 d2 0 s 0\n", 2, "probability '0' is not in (0, 1]"),
-        (b"1 d1 1 s 0.5\n1 d1 0 s 0.5\n", 2, "query '1' judges item 'd1' twice"),
+        (b"1 d1 1 s 0.5\n1 d1 0 s 0.5\n", 2, "item 'd1' of query '1' has two judgments"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -431,7 +431,7 @@ def test_three_columns_between_tabs_or_four_between_blanks_are_told(tmp_path: Pa
     with pytest.raises(FileError, match=r"three columns by tabs, but more by blanks: .*; name the run with --run"):
         read(path)
     assert read(path, kind="run").frame["item"].to_list() == ["my doc", "other doc"]
-    with pytest.raises(FileError, match=r":2: query 'q1' judges item 'doc' twice"):
+    with pytest.raises(FileError, match=r":2: item 'doc' of query 'q1' has two judgments"):
         read(path, kind="qrels")
 
 
@@ -504,7 +504,7 @@ def test_grades_keep_their_fractions_and_signs(tmp_path: Path) -> None:
 def test_assessors_stand_in_column_two(tmp_path: Path) -> None:
     path = written(tmp_path / "f", b"1 ann a 1\n1 bob a 0\n")
     assert read(path, assessors=True).sources == ["ann", "bob"]
-    with pytest.raises(FileError, match=r"2: query '1' judges item 'a' twice; .*assessor"):
+    with pytest.raises(FileError, match=r"2: item 'a' of query '1' has two judgments; .*assessor"):
         read(path)
     again = written(tmp_path / "g", b"1 ann a 1\n1 bob a 0\n1 ann a 1\n")
     with pytest.raises(FileError, match="3: 'ann' judges item 'a' of query '1' twice"):
@@ -578,7 +578,7 @@ def test_the_line_of_a_repeat_is_found_without_parsing_the_others(tmp_path, monk
     path.write_bytes(b"#q 0 aa 1\nq 0 b 1\n\n" + b"q 0 aa 1\n" * 5000)
     found, calls = trec_text.parsed, []
     monkeypatch.setattr(trec_text, "parsed", lambda *given: calls.append(given) or found(*given))
-    with pytest.raises(FileError, match=r"same\.qrels:5: query 'q' judges item 'aa' twice"):
+    with pytest.raises(FileError, match=r"same\.qrels:5: item 'aa' of query 'q' has two judgments"):
         read(path)
     assert len(calls) == 3
 
@@ -588,5 +588,5 @@ def test_the_line_of_a_repeat_is_found_without_parsing_the_others(tmp_path, monk
 )
 def test_the_line_of_a_repeat(tmp_path, text):
     (tmp_path / "f").write_bytes(text)
-    with pytest.raises(FileError, match=r"f:4: query 'q' judges item 'a' twice"):
+    with pytest.raises(FileError, match=r"f:4: item 'a' of query 'q' has two judgments"):
         read(tmp_path / "f", kind="qrels")

@@ -277,7 +277,7 @@ def test_an_assessor_for_whom_a_measure_is_undefined_is_left_out_of_its_mean() -
 
 
 def test_several_assessors_taken_for_one_are_refused() -> None:
-    with pytest.raises(DuplicateJudgmentError, match=r"query 'q1' judges item 'x' twice; .*--assessors mean"):
+    with pytest.raises(DuplicateJudgmentError, match=r"item 'x' of query 'q1' has two judgments; .*--assessors mean"):
         measure(RUN, assessed(), "AP")
 
 

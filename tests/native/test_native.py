@@ -92,7 +92,7 @@ def test_an_item_that_is_listed_twice(core, files, monkeypatch) -> None:
     assert "bm25.run:5: query 'q1' of 'bm25' lists item 'a' twice" in message(run, qrels, monkeypatch)
     run.write_text(RUN)
     qrels.write_text(QRELS + "q1 0 a 0\n")
-    assert "qrels.txt:4: query 'q1' judges item 'a' twice" in message(run, qrels, monkeypatch)
+    assert "qrels.txt:4: item 'a' of query 'q1' has two judgments" in message(run, qrels, monkeypatch)
 
 
 def test_a_score_that_is_not_a_number(core, files, monkeypatch) -> None:

@@ -251,7 +251,7 @@ def test_wrong_opinions_are_refused(columns: Columns, says: str) -> None:
 
 def test_a_source_judges_a_pair_once() -> None:
     rows = [("q", "x", 1), ("q", "y", 1), ("q", "x", 0)]
-    with pytest.raises(DuplicateJudgmentError, match="query 'q' judges item 'x' twice") as caught:
+    with pytest.raises(DuplicateJudgmentError, match="item 'x' of query 'q' has two judgments") as caught:
         Opinions.of(pl.DataFrame(rows, schema=["query", "item", "grade"], orient="row"))
     assert (caught.value.query, caught.value.item) == ("q", "x")
 

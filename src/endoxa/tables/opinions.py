@@ -169,7 +169,7 @@ class DuplicateJudgmentError(TableError):
 
     def __init__(self, source: str, query: str, item: str) -> None:
         super().__init__(
-            f"query {query!r} judges item {item!r} twice",
-            remedy="remove one line, or read column 2 as the assessor (--assessors mean) if several people judged",
+            f"item {item!r} of query {query!r} has two judgments",
+            remedy="if several people judged, and column 2 names them, add --assessors mean; otherwise remove one line",
         )
         self.source, self.query, self.item = source, query, item
