@@ -82,8 +82,9 @@ real: .venv/dev  ## make real ENDOXA_DATA=DIR: the checks on real data, measured
 sources: .venv/dev  ## every table and figure of the sources beside ours, with the studies on open data: demo/sources.html
 	@ENDOXA_DATA="$(if $(ENDOXA_DATA),$(abspath $(ENDOXA_DATA)))" $(BIN)/python -m sources.run --fresh
 
-generate: .venv/dev  ## write the code that is made from other code: the typed keywords of the settings
-	@ENDOXA_RENEW=1 $(BIN)/pytest -n 0 -q tests/evaluations/test_given.py::test_the_typed_settings_are_the_settings
+generate: .venv/dev  ## write what is made from code: the typed keywords of the settings, the list of all messages
+	@ENDOXA_RENEW=1 $(BIN)/pytest -n 0 -q tests/evaluations/test_given.py::test_the_typed_settings_are_the_settings \
+		tests/architecture/test_messages.py::test_all_messages_are_as_reviewed
 
 docs: .venv/dev .venv-docs/ready  ## the documentation site, tutorials followed and their pictures taken anew: site/index.html
 	@ENDOXA_RENEW=1 $(BIN)/pytest -n 0 tests/handbook/test_tutorials.py

@@ -108,15 +108,10 @@ def _map_chart(found: Analysis, every: pl.DataFrame, system: str, systems: int) 
         kept = table.gather_every(max(1, table.height // 20))
         rows += [[cells.text(method), *(cells.number(value, 4) for value in row)] for row in kept.iter_rows()]
     band = "bayes" if "bayes" in tables else next(iter(tables))
-    remarks = [
-        note.removeprefix(f"{system}: ")
-        for one in found.mappings.values()
-        for note in one.notes
-        if note.startswith(f"{system}: ") and "settled" in note
-    ]
+    remarks = []
     if "bayes" in tables:
         moved = found.mappings["bayes"].frame.filter(pl.col("system") == system)["moved"][0]
-        remarks.insert(0, f"another prior (v0 x 4, lam x 3) moves the bayes map by at most {moved:.2g}")
+        remarks.append(f"another prior (v0 x 4, lam x 3) moves the bayes map by at most {moved:.2g}")
     kind = "credible" if band == "bayes" else "resampled" if band == "isotonic" else "jackknife"
     most = rating_maps.points_of(systems)
     part = f" (at most {most:,} of {points.height:,} are drawn)" if points.height > most else ""
