@@ -25,8 +25,8 @@ from endoxa.searches.arms import Features
 from endoxa.searches.session import Settings
 from endoxa.store import searches
 from endoxa.store.home import Home, open_home
-from endoxa.web.searches.desk import Room, create_search_app
-from endoxa.web.searches.holdings import Holdings
+from endoxa.web.searches.collection import Collection
+from endoxa.web.searches.search_app import SearchServer, create_search_app
 
 URL = "http://search.example:8766"
 GROUND = {"sea": (30, 90, 170), "wood": (40, 110, 50), "sand": (220, 190, 120), "night": (20, 20, 40)}
@@ -145,7 +145,7 @@ class Hall:
     portal: BlockingPortal
     clock: Clock = field(default_factory=Clock)
     ticks: Clock = field(default_factory=Clock)
-    room: Room = field(init=False)
+    server: SearchServer = field(init=False)
     app: Any = field(init=False)
     link: str = ""
 
@@ -157,10 +157,10 @@ class Hall:
     def renew(self, features: Features | None = None, settings: Settings | None = None) -> None:
         """The application as after a restart, over a collection that was indexed anew, or with other settings."""
         self.features = features or self.features
-        holdings = Holdings(self.corpus, self.features, self.home.files)
+        collection = Collection(self.corpus, self.features, self.home.files)
         chosen = settings or Settings()
-        self.room = Room(self.home, URL, holdings, settings=chosen, now=self.clock, ticks=self.ticks)
-        self.app = create_search_app(self.room)
+        self.server = SearchServer(self.home, URL, collection, settings=chosen, now=self.clock, ticks=self.ticks)
+        self.app = create_search_app(self.server)
 
     def browser(self, address: str = "10.0.0.1") -> TestClient:
         """A browser that nobody has signed in with."""

@@ -34,7 +34,7 @@ from endoxa.searches.session import Settings
 from endoxa.store import people, schema, searches
 from endoxa.web.searches import deposits
 from endoxa.web.searches.deposits import MOST, PICTURE
-from endoxa.web.searches.desk import PACE
+from endoxa.web.searches.search_app import PACE
 from endoxa.web.security import BODY
 
 SAME = {"Sec-Fetch-Site": "same-origin"}
@@ -358,8 +358,8 @@ def test_a_search_goes_on_after_a_restart_and_replays_exactly(hall: Hall, ana: S
     ana = hall.again(ana)
     assert ana.state() == state
     assert ana.act("refine", {"size": 8})["round"] == 4
-    sitting = hall.room.sittings[ana.search]
-    assert replay(hall.features, sitting.search.events, hints=sitting.search.hints).exact
+    loaded = hall.server.in_memory[ana.search]
+    assert replay(hall.features, loaded.search.events, hints=loaded.search.hints).exact
 
 
 def test_a_search_over_a_collection_that_changed_can_be_looked_at(hall: Hall, ana: Seeker) -> None:
@@ -565,7 +565,7 @@ def test_a_view_of_the_map_becomes_a_page(ana: Seeker) -> None:
 
 
 def test_pictures_leave_as_copies_without_metadata(hall: Hall, ana: Seeker) -> None:
-    original = hall.room.holdings.paths[0].read_bytes()
+    original = hall.server.collection.paths[0].read_bytes()
     assert b"secret place" in original
     for size in ("small", "large"):
         answer = ana.get(f"/pictures/0?size={size}")
@@ -584,7 +584,7 @@ def test_a_picture_that_is_deleted_while_serving(tmp_path: Path) -> None:
         ana = hall.seeker("ana")
         assert ana.get("/api/collection").json()["words"]  # those of the names of files and folders
         place = places(ana.begin(8))[0]
-        hall.room.holdings.paths[place].unlink()
+        hall.server.collection.paths[place].unlink()
         state = ana.state()
         assert [tile["missing"] for tile in state["page"]["tiles"]] == [True] + [False] * 7
         assert ana.get(f"/pictures/{place}").status_code == 404
@@ -644,7 +644,7 @@ def test_a_picture_of_ones_own(hall: Hall, ana: Seeker) -> None:
     assert why["examples"][0] == {"place": None, "upload": sha, "value": why["examples"][0]["value"]}
     part = ana.act("picture", {"upload": sha, "crop": [0, 0, 0.5, 1]})
     assert part["round"] == state["round"] + 1
-    hall.room.deposits.forget()
+    hall.server.deposits.forget()
     assert ana.get(f"uploads/{sha}").status_code == 404
     assert ana.send("picture", {"upload": sha}).status_code == 404
 
@@ -652,7 +652,7 @@ def test_a_picture_of_ones_own(hall: Hall, ana: Seeker) -> None:
 def test_a_search_whose_picture_is_gone_says_so_and_goes_on(hall: Hall, ana: Seeker) -> None:
     sha = upload(ana, picture_bytes()).json()["sha"]
     ana.act("picture", {"upload": sha})
-    hall.room.deposits.forget()
+    hall.server.deposits.forget()
     hall.renew()
     ana = hall.again(ana)
     state = ana.act("refine", {"size": 8})
@@ -665,7 +665,7 @@ def test_a_search_whose_picture_is_gone_says_so_and_goes_on(hall: Hall, ana: See
 def test_a_kept_picture_survives_and_forks_have_it_too(hall: Hall, ana: Seeker) -> None:
     sha = ana.post("uploads?keep=true", content=picture_bytes()).json()["sha"]
     state = ana.act("picture", {"upload": sha})
-    hall.room.deposits.forget()
+    hall.server.deposits.forget()
     hall.renew()
     ana = hall.again(ana)
     old = ana.search

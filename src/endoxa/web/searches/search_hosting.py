@@ -12,8 +12,8 @@ from endoxa.searches.seeking import Search
 from endoxa.searches.session import Settings
 from endoxa.store import searches
 from endoxa.store.home import Home
-from endoxa.web.searches.desk import Room, create_search_app
-from endoxa.web.searches.holdings import Holdings
+from endoxa.web.searches.collection import Collection
+from endoxa.web.searches.search_app import SearchServer, create_search_app
 from endoxa.web.serving import run
 
 ALONE = "me"  # the nickname of a person who searches alone
@@ -27,20 +27,20 @@ def serve(
 
     With `several` people each who opens the link chooses a nickname; else it is one person's, whose searches go on.
     """
-    room = Room(home, address, Holdings(corpus, features, home.files), settings=settings or Settings())
+    server = SearchServer(home, address, Collection(corpus, features, home.files), settings=settings or Settings())
     with home.store.writing() as connection:
         if several:
-            token = searches.invite(connection, home.key, now=room.now())
+            token = searches.invite(connection, home.key, now=server.now())
         else:
-            token = searches.come_back(connection, home.key, ALONE, now=room.now())
+            token = searches.come_back(connection, home.key, ALONE, now=server.now())
     home.remember(address)
-    room.deposits.forget()  # of a server that did not stop in order
+    server.deposits.forget()  # of a server that did not stop in order
     Thread(target=warm_up, args=(features,), daemon=True).start()
     started(address, f"{address}/join/{token}")
     try:
-        run(create_search_app(room), listening)
+        run(create_search_app(server), listening)
     finally:
-        room.deposits.forget()
+        server.deposits.forget()
 
 
 def warm_up(features: Features) -> None:

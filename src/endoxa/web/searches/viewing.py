@@ -10,33 +10,33 @@ from fastapi.responses import FileResponse
 from endoxa.searches.maps import ALL
 from endoxa.studies.design import FIVE_LABELS
 from endoxa.web.searches import search_bodies as b
-from endoxa.web.searches.desk import Room
+from endoxa.web.searches.search_app import SearchServer
 from endoxa.web.shapes import MOST, PROBLEMS
 
 KEPT = {"Cache-Control": "private, max-age=86400, immutable"}  # the address names the digest of the collection
 PATH = r"^[0-9]{1,3}(\.[0-9]{1,3}){0,9}$|^$"  # cells of the map, from the top
 
 
-def router(room: Room) -> APIRouter:
+def router(server: SearchServer) -> APIRouter:
     """The routes of the collection."""
     here = APIRouter()
     api = APIRouter(prefix="/api/collection", responses=PROBLEMS, tags=["collection"])
-    holdings = room.holdings
+    pictures = server.collection
 
     @api.get("", response_model=b.CollectionOut)
     def collection(request: Request) -> Any:
         """The collection, its groups of features, and the marks."""
-        visitor = room.visitor(request)
-        features = holdings.features
+        visitor = server.visitor(request)
+        features = pictures.features
         return {
-            "name": holdings.name, "nickname": visitor.nickname, "role": visitor.role, "digest": features.digest,
+            "name": pictures.name, "nickname": visitor.nickname, "role": visitor.role, "digest": features.digest,
             "count": len(features),
             "groups": [{"name": group.name, "metrics": group.metrics} for group in features.groups],
             "grades": [
                 {"value": value, "label": label, "key": str(value + 3)}
                 for value, label in enumerate(FIVE_LABELS, start=-2)
             ],
-            "words": holdings.has_words, "map": holdings.has_map,
+            "words": pictures.has_words, "map": pictures.has_map,
         }  # fmt: skip
 
     @api.get("/items", response_model=b.ItemsOut)
@@ -45,8 +45,8 @@ def router(room: Room) -> APIRouter:
         seed: Annotated[int, Query(ge=0, le=MOST)] = 0, page: Annotated[int, Query(ge=1, le=MOST)] = 1,
     ) -> Any:  # fmt: skip
         """A page of the whole collection."""
-        room.visitor(request)
-        return holdings.page(order, seed, page)
+        server.visitor(request)
+        return pictures.page(order, seed, page)
 
     @api.get("/map", response_model=b.MapOut)
     def map_view(
@@ -55,13 +55,13 @@ def router(room: Room) -> APIRouter:
         rows: Annotated[int, Query(ge=2, le=24)] = 12,
     ) -> Any:  # fmt: skip
         """A view of the map: pictures that stand for those in their cell."""
-        room.visitor(request)
-        return {"tiles": holdings.view(group, path, columns, rows), "path": path}
+        server.visitor(request)
+        return {"tiles": pictures.view(group, path, columns, rows), "path": path}
 
     @here.get("/pictures/{place}", include_in_schema=False)
     def picture(request: Request, place: b.Place, size: Literal["small", "large"] = "small") -> Response:
-        room.visitor(request)
-        return FileResponse(holdings.copy(place, small=size == "small"), media_type="image/jpeg", headers=KEPT)
+        server.visitor(request)
+        return FileResponse(pictures.copy(place, small=size == "small"), media_type="image/jpeg", headers=KEPT)
 
     here.include_router(api)
     return here

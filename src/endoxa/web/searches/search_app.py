@@ -30,8 +30,8 @@ from endoxa.store import people, searches
 from endoxa.store.home import Home
 from endoxa.store.people import Visitor
 from endoxa.store.searches import Record
+from endoxa.web.searches.collection import Collection
 from endoxa.web.searches.deposits import PICTURE, Deposits
-from endoxa.web.searches.holdings import Holdings
 from endoxa.web.site import Site, create_application
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -44,7 +44,7 @@ May = Literal["act", "fork", "look"]
 
 
 @dataclass
-class Sitting:
+class LoadedSearch:
     """A search in memory. Whoever works on it holds its lock; `previews` counts, so that the newest sketch wins."""
 
     record: Record
@@ -55,29 +55,29 @@ class Sitting:
 
 
 @dataclass(frozen=True)
-class Seat:
-    """A person at a search: the one who acts, one who may go on from it, or one who may only look."""
+class Access:
+    """A search with what a person may do with it: act, go on from it in a fork, or only look."""
 
-    sitting: Sitting
+    loaded: LoadedSearch
     may: May
 
     @property
     def search(self) -> Search:
         """The search."""
-        return self.sitting.search
+        return self.loaded.search
 
 
 @dataclass(frozen=True)
-class Room:
+class SearchServer:
     """The searches of a home over one collection, on a site. Routers get it whole."""
 
     home: Home
     url: str
-    holdings: Holdings
+    collection: Collection
     settings: Settings = field(default_factory=Settings)  # of searches that begin here
     now: Callable[[], float] = time.time
     ticks: Callable[[], float] = time.monotonic  # of the pace, which the clock of the machine must not change
-    sittings: OrderedDict[str, Sitting] = field(default_factory=OrderedDict)
+    in_memory: OrderedDict[str, LoadedSearch] = field(default_factory=OrderedDict)
     lock: Lock = field(default_factory=Lock)
 
     @cached_property
@@ -124,19 +124,19 @@ class Room:
 
     # ---- searches
 
-    def seat(self, request: Request, name: str) -> Seat:
-        """The person's place at a search; a search that is neither theirs nor shared with them does not exist."""
+    def access(self, request: Request, name: str) -> Access:
+        """A search and what the person may do with it; one neither theirs nor shared with them does not exist."""
         visitor = self.visitor(request)
         with self.home.store.reading() as connection:
             record, may = self._record(connection, visitor, name, request.query_params.get("look", ""))
-        return Seat(self.sitting(record), may)
+        return Access(self.loaded(record), may)
 
-    def own(self, request: Request, name: str) -> Sitting:
+    def own(self, request: Request, name: str) -> LoadedSearch:
         """A person's own search, to act on."""
-        found = self.seat(request, name)
+        found = self.access(request, name)
         if found.may != "act":
             raise RefusedError("this search is for looking at only", 403)
-        return found.sitting
+        return found.loaded
 
     def _record(self, connection: Any, visitor: Visitor, name: str, look: str) -> tuple[Record, May]:
         if visitor.role == "viewer":
@@ -166,26 +166,26 @@ class Room:
     def _signer(self) -> URLSafeTimedSerializer:
         return URLSafeTimedSerializer(self.home.key, salt="look at a search")
 
-    def sitting(self, record: Record) -> Sitting:
+    def loaded(self, record: Record) -> LoadedSearch:
         """The search in memory; it is built from its events if it is not there."""
         with self.lock:
-            found = self.sittings.get(record.name)
+            found = self.in_memory.get(record.name)
             if found is None:
-                found = self.sittings[record.name] = self._opened(record)
-            self.sittings.move_to_end(record.name)
-            self._make_room()
+                found = self.in_memory[record.name] = self._load(record)
+            self.in_memory.move_to_end(record.name)
+            self._free_memory()
             return found
 
-    def _make_room(self) -> None:
+    def _free_memory(self) -> None:
         """Drop searches from memory, the oldest first, while there are too many; nobody may be at them."""
-        for name in list(self.sittings)[:-1]:
-            sizes = (sitting.search.seeker.nbytes for sitting in self.sittings.values())
-            if len(self.sittings) <= OPEN and sum(sizes) <= MEMORY:
+        for name in list(self.in_memory)[:-1]:
+            sizes = (loaded.search.seeker.nbytes for loaded in self.in_memory.values())
+            if len(self.in_memory) <= OPEN and sum(sizes) <= MEMORY:
                 return
-            if self.sittings[name].lock.acquire(blocking=False):
-                self.sittings.pop(name).lock.release()
+            if self.in_memory[name].lock.acquire(blocking=False):
+                self.in_memory.pop(name).lock.release()
 
-    def _opened(self, record: Record) -> Sitting:
+    def _load(self, record: Record) -> LoadedSearch:
         with self.home.store.reading() as connection:
             events = searches.events(connection, record)
 
@@ -194,24 +194,24 @@ class Room:
             with self.home.store.writing() as connection:
                 searches.append(connection, record, key, event.number - 1, event)
 
-        search = Search(self.holdings.features, events, name=record.name, keep=keep, clock=self.now)
-        return Sitting(record, search)
+        search = Search(self.collection.features, events, name=record.name, keep=keep, clock=self.now)
+        return LoadedSearch(record, search)
 
     def leave(self, name: str) -> None:
         """Forget a search in memory, which is then read again: another server may have gone on with it."""
         with self.lock:
-            self.sittings.pop(name, None)
+            self.in_memory.pop(name, None)
 
     @contextmanager
-    def scoring(self, sitting: Sitting) -> Iterator[Search]:
+    def scoring(self, loaded: LoadedSearch) -> Iterator[Search]:
         """Around work that scores pictures: what the query needs is there, and no more run at once than cores."""
-        with sitting.lock, self.holdings.cores:
-            self.supply(sitting)
-            yield sitting.search
+        with loaded.lock, self.collection.cores:
+            self.supply(loaded)
+            yield loaded.search
 
-    def supply(self, sitting: Sitting) -> None:
+    def supply(self, loaded: LoadedSearch) -> None:
         """Describe the uploaded picture and the sketch of a query, where that is not known yet."""
-        search, features = sitting.search, self.holdings.features
+        search, features = loaded.search, self.collection.features
         query = search.state.query
         if query.upload is not None:
             key = upload_key(query.upload, query.crop)
@@ -224,9 +224,9 @@ class Room:
                 pixels, _ = read_sketch(path.read_bytes())
                 search.hints[query.sketch] = relevance(Sketch.of(pixels), features.group("layout"))
 
-    def pace(self, sitting: Sitting) -> None:
+    def pace(self, loaded: LoadedSearch) -> None:
         """Refuse a search that asks for more pages than anybody can look at."""
-        pages, now = sitting.pages, self.ticks()
+        pages, now = loaded.pages, self.ticks()
         while pages and pages[0] <= now - MINUTE:
             pages.popleft()
         if len(pages) >= PACE:
@@ -234,23 +234,23 @@ class Room:
         pages.append(now)
 
 
-def create_search_app(room: Room) -> FastAPI:
+def create_search_app(server: SearchServer) -> FastAPI:
     """The application of interactive search."""
     from endoxa.web.searches import entering, steering, viewing
 
     app = create_application(
-        room.site,
+        server.site,
         title="Endoxa search",
         description="What the page of a search speaks. A session comes from a link; unsafe methods carry X-CSRF-Token, "
         "which the page holds. Pictures are addressed by their place in the index.",
-        routers=[part.router(room) for part in (entering, viewing, steering)],
+        routers=[part.router(server) for part in (entering, viewing, steering)],
         uploads={r"/api/searches/[\w-]+/uploads$": PICTURE},
     )
 
     @app.exception_handler(OperationalError)
     @app.exception_handler(PoolTimeoutError)
     async def away(request: Request, _: Exception) -> Response:
-        response = room.site.problem(request, 503, "the database does not respond at the moment; try again soon")
+        response = server.site.problem(request, 503, "the database does not respond at the moment; try again soon")
         response.headers["Retry-After"] = "2"
         return response
 

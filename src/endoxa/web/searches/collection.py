@@ -28,7 +28,7 @@ WORDS = 300  # characters of a picture's words that a tile carries
 
 
 @dataclass(frozen=True)
-class Holdings:
+class Collection:
     """Pictures and features of a corpus. `cache` is the folder of their small and large copies.
 
     A picture is asked for by its place in the index, so that no path comes from a request. What leaves the server is a
