@@ -25,6 +25,15 @@ def test_help_of_nothing_known() -> None:
         assert ran.exit_code == 2 and said in ran.stderr
 
 
+def test_control_c_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("endoxa.cli.output.say", interrupted)
+    ran = endoxa("explain", "AP")
+    assert (ran.exit_code, ran.stderr.strip()) == (130, "endoxa: stopped")
+
+
 def test_a_file_of_nearly_this_name_is_suggested(tmp_path: Path) -> None:
     (tmp_path / "bm25.run").write_text("q1 Q0 d1 1 1.0 bm25\n")
     wrong = tmp_path / "bm52.run"

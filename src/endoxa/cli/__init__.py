@@ -108,6 +108,8 @@ def main() -> None:
         return
     import warnings
 
+    from click import Abort
+
     from endoxa.cli import output
     from endoxa.errors import CallError, EndoxaError
 
@@ -135,6 +137,6 @@ def main() -> None:
         reason = f"{error.strerror or error}; check the path, its permissions and the disk"
         output.complain(f"endoxa: {f'{error.filename}: ' if error.filename else ''}{reason}")
         sys.exit(1)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Abort):  # Click makes an Abort of Ctrl-C, and of an input that ends at a question
         output.complain("endoxa: stopped")
         sys.exit(130)
