@@ -337,7 +337,7 @@ def test_bad_runs_are_one_line_with_place_and_remedy(files, tmp_path, case) -> N
 
 @pytest.mark.parametrize(
     ("line", "place"),
-    [("q01 0 d001 x", "bad.txt:1"), ("q01 0 d001", "bad.txt:1"), ("q01 0 d001 1\nq01 0 d001 2", "twice")],
+    [("q01 0 d001 x", "bad.txt:1"), ("q01 0 d001", "bad.txt:1"), ("q01 0 d001 1\nq01 0 d001 2", "two judgments")],
 )
 def test_bad_judgments(files, tmp_path, line, place) -> None:
     _, runs = files
