@@ -144,7 +144,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 
 def test_every_command_has_words(world: World) -> None:
-    assert sorted(calls(world)) == COMMANDS
+    assert sorted(calls(world)) == COMMANDS, "call a new command in command_samples.py, or in calls() of this file"
     assert sorted(further(world)) == sorted(FURTHER)
 
 
@@ -160,7 +160,8 @@ def test_without_extras_a_command_works_or_names_the_extra_before_it_does_anythi
         assert done.returncode == 0 and done.stdout, done.stderr
         return
     found = REFUSAL.fullmatch(done.stderr)
-    assert found and done.returncode == 1 and not done.stdout, (done.stdout, done.stderr)
+    hint = f"{command} needs the extras named in needs=…; if it works without any, add it to WORKS"
+    assert found and done.returncode == 1 and not done.stdout, (hint, done.stdout, done.stderr)
     assert set(found[1].split(",")) <= set(OPTIONAL)
     assert opened == [] and listing(world.folder) == before
     assert listing(tmp_path / "cwd") == {} and not (tmp_path / "home").exists()

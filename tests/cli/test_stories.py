@@ -413,7 +413,8 @@ def test_the_help_of_eval_fits_two_screens() -> None:
 
 
 def test_no_verb_is_forgotten() -> None:
-    assert sorted(root().list_commands(click.Context(root()))) == sorted([*COMMANDS, "help"])
+    commands = sorted(root().list_commands(click.Context(root())))
+    assert commands == sorted([*COMMANDS, "help"]), "add the command to COMMANDS of this file"
 
 
 def test_import_is_light() -> None:

@@ -33,8 +33,8 @@ SOURCES = Path(endoxa.__file__).parent
 
 
 def test_every_kind_is_complete() -> None:
-    assert set(KINDS) == {"rate", "file", "rank"}
-    assert {screen.kind for screen in SCREENS.values()} == set(KINDS)
+    assert set(KINDS) == {"rate", "file", "rank"}, "add the new kind here, and its cases to the tests below"
+    assert {screen.kind for screen in SCREENS.values()} == set(KINDS), "a kind needs a screen: register_screen"
     for kind in KINDS.values():
         assert set(kind.columns) <= set(COLUMNS)
         assert (HERE / "static" / kind.module).exists()
@@ -107,8 +107,8 @@ def test_names_are_taken_once_and_columns_exist() -> None:
 
 
 def test_a_screen_of_no_kind_is_refused(monkeypatch) -> None:
-    monkeypatch.setitem(SCREENS, "odd", Screen("odd", "guess", "a guess", 1))
-    with pytest.raises(TextError, match="kind 'guess', which is not registered"):
+    monkeypatch.setitem(SCREENS, "odd", Screen("odd", "unheard-of", "a guess", 1))
+    with pytest.raises(TextError, match="kind 'unheard-of', which is not registered"):
         Settings(name="x", screen="odd")
 
 
