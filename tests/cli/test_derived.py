@@ -65,7 +65,7 @@ def test_what_is_not_typed_has_the_default_of_the_verb() -> None:
     defaults = {name: one.default for name, one in parameters_of(verb).items() if name not in {"folder", "command"}}
     assert {name: given[name] for name in defaults} == defaults
     assert given["folder"] == Path("here") and given["printed"] == 3 and given["loud"] is False
-    assert given["command"].startswith("endoxa ")
+    assert given["command"].split()[0] == "endoxa"  # the words are those of the process, which may have none
 
 
 def test_what_is_typed_has_the_type_of_the_parameter() -> None:
