@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from scipy import sparse
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import expit
 
 from endoxa.beliefs.consensus import clusters, overlap
@@ -33,6 +33,7 @@ SPREAD = 1.5  # prior standard deviation of the effect of a topic and of the wei
 EDGE = 1e-4  # the consensus is kept this far from 0 and 1
 STEPS, CLOSE = 50, 1e-9  # Newton needs a dozen steps
 PEOPLE = 50  # draws of the model that a belief keeps
+SHUFFLE = 2_654_435_761  # times the number of a row, modulo 2³²: an order that looks random
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +46,11 @@ class Universe:
     features            [row, system] sparse: phi / √(1 + Σ phi²), phi = 1 - ln(rank)/ln(depth + 1)
     offset              [row] logit of the consensus weighted by rank
     consensus           [row] (1 + q v)/(2 + q), v the weighted share of systems that have it among their first `depth`
-    weights             [system] 1/size of its cluster, sum 1
+    weights             [system] 1/size of its cluster, sum 1; 0 for a copy
     clusters            q, the number of groups of systems that are not near-duplicates
     missing             [system] number of topics that it returned nothing for
+    twins               [system] the first system with the same lists, which is usually itself. The others of its
+                        group are copies: they have no vote and no weight of their own
     """
 
     rows: pl.DataFrame
@@ -64,6 +67,7 @@ class Universe:
     clusters: int
     depth: int
     missing: Ints
+    twins: Ints
 
     @classmethod
     def of(cls, run: Run, depth: int | None = None) -> Universe:
@@ -84,13 +88,15 @@ class Universe:
         row, rank = lists["row"].to_numpy().astype(np.int64), lists["rank"].to_numpy().astype(np.int64)
         order = np.lexsort((rank, topic[row], system))
         system, row, rank = system[order], row[order], rank[order]
-        top = rank <= depth
+        twins = _twins(run)
+        own = twins == np.arange(len(systems))
+        top = (rank <= depth) & own[system]
         at, shape = (row[top], system[top]), (rows.height, len(systems))
         phi = sparse.csr_matrix((1 - np.log(rank[top]) / np.log(depth + 1), at), shape=shape)
         voted = sparse.csr_matrix((np.ones(int(top.sum())), at), shape=shape)
-        owner = clusters(overlap(voted), ALIKE)
-        q = int(owner.max()) + 1
-        weights = 1 / np.bincount(owner)[owner]
+        owner = clusters(overlap(voted[:, own]), ALIKE)
+        q, weights = int(owner.max()) + 1, np.zeros(len(systems))
+        weights[own] = 1 / np.bincount(owner)[owner]
         weights = weights / weights.sum()
         agreed = np.clip((0.5 + q * (phi @ weights)) / (1 + q), EDGE, 1 - EDGE)
         length = np.sqrt(1 + np.asarray(phi.multiply(phi).sum(1)).ravel())
@@ -98,21 +104,27 @@ class Universe:
         return cls(
             rows, systems, queries, topic, system, row, rank, sparse.diags(1 / length) @ phi,
             np.log(agreed) - np.log1p(-agreed), (1 + q * (voted @ weights)) / (2 + q), weights, q, depth,
-            len(queries) - answered,
+            len(queries) - answered, twins,
         )  # fmt: skip
+
+    def same(self, k: int | None = None) -> Ints:
+        """[system] the first system with the same first `k` items on every topic; with the same lists without `k`.
+
+        Whatever the labels, such systems have the same value on a measure that looks no deeper.
+        """
+        if k is None or k > self.depth:
+            return self.twins
+        inside = self.rank <= k
+        bounds = np.searchsorted(self.system[inside], np.arange(len(self.systems) + 1))
+        lists = np.column_stack([self.row[inside], self.rank[inside]])
+        first: dict[bytes, int] = {}
+        keys = (lists[bounds[place] : bounds[place + 1]].tobytes() for place in range(len(self.systems)))
+        return np.array([first.setdefault(key, place) for place, key in enumerate(keys)], dtype=np.int64)
 
     @cached_property
     def size(self) -> int:
         """The number of coefficients: a0, a1, one per topic, one per system."""
         return 2 + len(self.queries) + len(self.systems)
-
-    def design(self, rows: Ints) -> Floats:
-        """The dense design matrix of some rows: [row, coefficient]."""
-        design = np.zeros((len(rows), self.size))
-        design[:, 0], design[:, 1] = 1, self.offset[rows]
-        design[np.arange(len(rows)), 2 + self.topic[rows]] = 1
-        design[:, 2 + len(self.queries) :] = self.features[rows].toarray()
-        return design
 
     def predict(self, b: Floats) -> Floats:
         """The linear predictor of every row; of every row and draw, where b is [coefficient, draw]."""
@@ -128,51 +140,105 @@ class Universe:
         return mean, precision
 
 
+def _twins(run: Run) -> Ints:
+    """[system] the first system with exactly the same lists."""
+    cells = pl.struct("query", "item", "rank").hash(seed=0)
+    marks = run.frame.group_by("system").agg(cells.sum().alias("sum"), (cells // 3).sum().alias("third"), pl.len())
+    known: dict[Any, list[int]] = {}
+    twins = np.arange(len(run.systems))
+    marks = marks.join(pl.DataFrame({"system": run.systems}).with_row_index("place"), on="system").sort("place")
+    for place, *mark in marks.select("place", "sum", "third", "len").iter_rows():
+        earlier = known.setdefault(tuple(mark), [])
+        twins[place] = next((one for one in earlier if _lists(run, one).equals(_lists(run, place))), place)
+        earlier.append(place)
+    return twins
+
+
+def _lists(run: Run, place: int) -> pl.DataFrame:
+    return (
+        run.frame.filter(pl.col("system") == run.systems[place]).select("query", "rank", "item").sort("query", "rank")
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A normal posterior of the coefficients: mean b, and the lower Cholesky factor of its precision."""
+    """A normal posterior of the coefficients: mean and precision.
+
+    The effects of topics are independent of each other once all other coefficients are known, so the precision is kept
+    in parts, and the cost grows in proportion to the number of topics.
+
+    b       [coefficient] the mean
+    alone   [topic] precision of the effect of a topic
+    beside  [topic, other] precision between the effect of a topic and the other coefficients: a0, a1, the weights
+    factor  [other, other] lower Cholesky factor of the precision of the others, whatever the effects of topics
+    """
 
     b: Floats
+    alone: Floats
+    beside: Floats
     factor: Floats
 
-    @property
-    def root(self) -> Floats:
-        """A square root of the covariance: root @ root.T = covariance."""
-        return np.asarray(solve_triangular(self.factor, np.eye(len(self.b)), lower=True).T)
+    def half(self, G: Floats) -> Floats:
+        """[row, column] a root of G H⁻¹ Gᵀ, H the precision and G [row, coefficient]: half @ half.T."""
+        other, topics = _parts(G, len(self.alone))
+        rest = other - (topics / self.alone) @ self.beside
+        return np.hstack([topics / np.sqrt(self.alone), solve_triangular(self.factor, rest.T, lower=True).T])
 
-    def sd(self, design: Floats) -> Floats:
-        """Standard deviation of the linear predictor in each row of a design matrix."""
-        return np.asarray(np.sqrt((solve_triangular(self.factor, design.T, lower=True) ** 2).sum(0)))
+    def drawn(self, noise: Floats) -> Floats:
+        """[coefficient, draw] from standard normal numbers of the same shape."""
+        other, topics = (part.T for part in _parts(noise.T, len(self.alone)))
+        other = solve_triangular(self.factor, other, lower=True, trans="T")
+        topics = topics / np.sqrt(self.alone)[:, None] - (self.beside @ other) / self.alone[:, None]
+        return self.b[:, None] + _joined(other.T, topics.T).T
 
 
 def fit(universe: Universe, rows: Ints, share: Floats, start: Floats | None = None) -> Fit:
     """The posterior given labels: `share` (0 to 1) of each labelled row. Newton with step halving, from `start`."""
     mean, precision = universe.prior()
-    design = universe.design(rows)
+    T, topic = len(universe.queries), universe.topic[rows]
+    other = np.column_stack([np.ones(len(rows)), universe.offset[rows], universe.features[rows].toarray()])
+
+    def predicted(at: Floats) -> Floats:
+        rest, topics = _parts(at, T)
+        return np.asarray(other @ rest + topics[topic])
 
     def objective(at: Floats) -> float:
-        eta = design @ at
+        eta = predicted(at)
         return float((share * eta - np.logaddexp(0, eta)).sum() - 0.5 * (precision * (at - mean) ** 2).sum())
+
+    def bent(at: Floats) -> Fit:
+        p = expit(predicted(at))
+        curve, (wide, narrow) = p * (1 - p), _parts(precision, T)
+        alone = narrow + np.bincount(topic, weights=curve, minlength=T)
+        hits = sparse.csr_matrix((curve, (topic, np.arange(len(rows)))), shape=(T, len(rows)))
+        beside = np.asarray(hits @ other)
+        whole = (other * curve[:, None]).T @ other + np.diag(wide) - (beside / alone[:, None]).T @ beside
+        return Fit(at, alone, beside, cholesky(whole, lower=True))
 
     b = mean if start is None else start
     now = objective(b)
     for _ in range(STEPS):
-        p = expit(design @ b)
-        factor = cho_factor(_hessian(design, p, precision), lower=True)
-        step = cho_solve(factor, design.T @ (share - p) - precision * (b - mean))
+        here, missed = bent(b), share - expit(predicted(b))
+        by_topic: Floats = np.bincount(topic, weights=missed, minlength=T)
+        slope = _joined(missed @ other, by_topic) - precision * (b - mean)
+        rest, topics = _parts(slope, T)
+        rest = cho_solve((here.factor, True), rest - (topics / here.alone) @ here.beside)
+        step = _joined(rest, (topics - here.beside @ rest) / here.alone)
         while (after := objective(b + step)) < now and np.abs(step).max() > CLOSE:
             step = step / 2
         b, now = b + step, after
         if np.abs(step).max() <= CLOSE:
             break
-    p = expit(design @ b)
-    return Fit(b, np.tril(cho_factor(_hessian(design, p, precision), lower=True)[0]))
+    return bent(b)
 
 
-def _hessian(design: Floats, p: Floats, precision: Floats) -> Floats:
-    hessian: Floats = (design * (p * (1 - p))[:, None]).T @ design
-    hessian[np.diag_indices_from(hessian)] += precision
-    return hessian
+def _parts(values: Floats, topics: int) -> tuple[Floats, Floats]:
+    """[..., coefficient] as the coefficients that all topics share, and the effects of topics."""
+    return np.concatenate([values[..., :2], values[..., 2 + topics :]], axis=-1), values[..., 2 : 2 + topics]
+
+
+def _joined(other: Floats, topics: Floats) -> Floats:
+    return np.concatenate([other[..., :2], topics, other[..., 2:]], axis=-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +248,7 @@ class Judged:
     rows     [label] the judged rows, ascending
     levels   the grades above 0 that occur, ascending
     tails    [level, label] share of the judges who gave at least this grade
+    given    [label] the place of each label in the order in which they were given
     outside  number of judged pairs that no system has among its first `depth`, or of unknown queries
     torn     number of pairs on which judges disagree
     """
@@ -189,24 +256,43 @@ class Judged:
     rows: Ints
     levels: tuple[float, ...]
     tails: Floats
+    given: Ints
     outside: int = 0
     torn: int = 0
 
     @classmethod
     def of(cls, universe: Universe, labels: Opinions | None) -> Judged:
-        """Labels of one or several judges; undecided and negative grades, and tests of the judge, are left out."""
+        """Labels of one or several judges; undecided and negative grades, and tests of the judge, are left out.
+
+        Their order is that of the rounds in which they were drawn, then of the times at which they were given; labels
+        that have neither come first, in an order that depends on nothing but the pairs.
+        """
         if labels is None:
-            return cls(np.zeros(0, np.int64), (1.0,), np.zeros((1, 0)))
-        given = labels.frame.filter(COUNTED & (pl.col("grade") >= 0)).select("query", "item", "grade")
+            return cls(np.zeros(0, np.int64), (1.0,), np.zeros((1, 0)), np.zeros(0, np.int64))
+        given = labels.frame.filter(COUNTED & (pl.col("grade") >= 0)).select("query", "item", "grade", "draw", "at")
         known = given.join(universe.rows.with_row_index("row"), on=["query", "item"], how="inner").sort("row", "grade")
         levels = tuple(sorted(set(known["grade"].to_list()) - {0.0})) or (1.0,)
         tails = [(pl.col("grade") >= level).mean().alias(str(place)) for place, level in enumerate(levels)]
         differ = (pl.col("grade").n_unique() > 1).alias("differ")
-        pairs = known.group_by("row").agg(*tails, differ).sort("row")
+        pairs = known.group_by("row").agg(*tails, differ, pl.col("draw", "at").min()).sort("row")
         outside = given.select("query", "item").n_unique() - pairs.height
         shares = np.array([pairs[str(place)].to_numpy() for place in range(len(levels))], dtype=np.float64)
         rows = pairs["row"].to_numpy().astype(np.int64)
-        return cls(rows, levels, shares.reshape(len(levels), len(rows)), outside, int(pairs["differ"].sum()))
+        by_chance = pl.Series("chance", rows * SHUFFLE % 2**32)
+        order = pairs.with_columns(by_chance).with_row_index("place").sort("draw", "at", "chance", nulls_last=False)
+        place = np.argsort(order["place"].to_numpy(), kind="stable").astype(np.int64)
+        torn = int(pairs["differ"].sum())
+        return cls(rows, levels, shares.reshape(len(levels), len(rows)), place, outside, torn)
+
+    def some(self, kept: Bools) -> Judged:
+        """Some of the labels."""
+        given = np.argsort(np.argsort(self.given[kept], kind="stable"), kind="stable")
+        return Judged(self.rows[kept], self.levels, self.tails[:, kept], given, self.outside, self.torn)
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all labels say that the item is relevant, or all that it is not."""
+        return len(self) > 0 and float(self.tails[0].mean()) in {0.0, 1.0}
 
     def at_least(self, grade: float) -> Floats:
         """The share of judges who gave at least this grade, for each label."""
@@ -254,7 +340,7 @@ class Learned:
         noise = rng.standard_normal((self.universe.size, count))
         tails = np.empty((len(self.levels), self.universe.rows.height, count), dtype=np.float32)
         for place, one in enumerate(self.fits):
-            tails[place] = expit(self.universe.predict(one.b[:, None] + one.root @ noise))
+            tails[place] = expit(self.universe.predict(one.drawn(noise)))
         return self._pinned(np.minimum.accumulate(tails, axis=0))
 
     def _pinned(self, tails: Floats) -> Floats:

@@ -2,18 +2,19 @@
 
 The covariance is linearised: G H⁻¹ Gᵀ for the doubt about the model (H the precision of its coefficients, G the
 derivative of the means), plus Σ a aᵀ Var for the doubt about single items, a the derivative with respect to an item.
+All probabilities take the standard deviation times `SCALE`, without labels, with few and with many.
 Source: docs/methods/deciding.md, Posterior of the order.
 """
 
 from __future__ import annotations
 
-import math
 from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import ndtr
+from scipy.linalg import LinAlgError, cholesky
+from scipy.special import ndtr, ndtri
 
 from endoxa.beliefs.learned import Learned, Universe
 from endoxa.errors import TextError
@@ -21,10 +22,12 @@ from endoxa.frozen import dataclass
 from endoxa.measures.grammar import Measure
 from endoxa.measures.linear import Places, Slopes
 from endoxa.measures.uncertain import mean_over_queries
-from endoxa.tables import Floats
+from endoxa.tables import Bools, Floats, Ints
 
-DRAWS = 4_000  # of the means, behind P(best)
-SHRINK, FADE = 0.63, 0.75  # the stated sd is c times the linearised one, c = 1 - .63 exp(-.75 labels per topic)
+SCALE = 1.25  # c: a stated standard deviation is c times the linearised one
+POWER = 12  # P(best) rests on 2^12 points
+NEARLY, SURE, TAUGHT = 0.01, 0.95, 5  # practically the same: within .01 with P >= .95, from 5 labels a topic on
+JITTER = 1e-10  # added to the variances, as a share of the largest, so that a singular covariance has a root
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +35,10 @@ class Posterior:
     """What a learned belief says about the systems on one measure.
 
     values      [system, topic] at expected relevance; NaN where nothing can be relevant
-    model       [system, coefficient] a root of the covariance that the doubt about the model gives the means
+    model       [system, column] a root of the covariance that the doubt about the model gives the means
     truth       [system, system] covariance that the doubt about single items adds
-    scale       c, by which the linearised standard deviation is multiplied for P(better)
+    same        [system] the first system with the same lists, as deep as the measure looks
+    labels      labels per topic
     lower       smaller values are better
     """
 
@@ -43,7 +47,8 @@ class Posterior:
     values: Floats
     model: Floats
     truth: Floats
-    scale: float
+    same: Ints
+    labels: float = 0.0
     lower: bool = False
 
     @cached_property
@@ -56,43 +61,124 @@ class Posterior:
         return self.values[:, known].mean(1) if known.any() else np.full(len(self.systems), np.nan)
 
     @cached_property
+    def worth(self) -> Floats:
+        """[system] the mean, turned where smaller values are better."""
+        return -self.mean if self.lower else self.mean
+
+    @cached_property
     def covariance(self) -> Floats:
         """[system, system] of the means, before it is scaled."""
         return np.asarray(self.model @ self.model.T + self.truth)
 
     @cached_property
     def sd(self) -> Floats:
-        """[system, system] standard deviation of the difference of two means, before it is scaled."""
+        """[system, system] standard deviation of the difference of two means: `SCALE` times the linearised one."""
         variance = np.diag(self.covariance)
-        return np.asarray(np.sqrt(np.maximum(variance[:, None] + variance - 2 * self.covariance, 0)))
+        return np.asarray(SCALE * np.sqrt(np.maximum(variance[:, None] + variance - 2 * self.covariance, 0)))
+
+    @cached_property
+    def tie(self) -> Bools:
+        """[system, system] the two are equal whatever the labels: they return the same, or nothing is left to judge."""
+        return np.asarray((self.same[:, None] == self.same) | ((self.sd <= self._tiny) & (self._apart == 0)))
 
     @cached_property
     def better(self) -> Floats:
-        """[system, system] P(the first is better than the second); a half where nothing tells them apart."""
-        apart = (self.mean[:, None] - self.mean) * (-1 if self.lower else 1)
-        sd = self.scale * self.sd
-        tiny = 1e-12 * max(float(np.nanmax(np.abs(self.mean), initial=0)), 1e-300)
-        sure = np.where(np.abs(apart) <= tiny, 0.5, (apart > 0).astype(np.float64))
+        """[system, system] P(the first is better than the second) = Φ(Δ/(c sd)); 0 where the two are equal."""
+        apart, sd = self._apart, self.sd
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(sd > tiny, ndtr(apart / sd), sure)
+            chance = np.where(sd > self._tiny, ndtr(apart / sd), apart > 0)
+        return np.where(self.tie, 0.0, np.where(np.isnan(apart), np.nan, chance))
 
-    def best(self, seed: int = 0) -> Floats:
-        """[system] P(best): share of draws of the means in which the system has the highest; ties are shared.
+    @cached_property
+    def superiority(self) -> Floats:
+        """[system, system] P(better) + P(equal)/2."""
+        return self.better + self.tie / 2
+
+    @cached_property
+    def practically_same(self) -> Bools:
+        """[system, system] the difference is at most .01 with a probability of .95: said from 5 labels a topic on."""
+        if self.labels < TAUGHT:
+            return self.tie
+        with np.errstate(divide="ignore", invalid="ignore"):
+            within = ndtr((NEARLY - self._apart) / self.sd) - ndtr((-NEARLY - self._apart) / self.sd)
+        return np.asarray(self.tie | (within >= SURE))
+
+    @cached_property
+    def drawn(self) -> Floats:
+        """[draw, system] worths drawn from the posterior at 4,096 scrambled Sobol points; systems without one are NaN.
+
+        Systems that are the same are drawn as one. The others take their dimension by their mean, so that neither the
+        order nor the names of systems change a draw.
+        """
+        able = ~np.isnan(self.worth)
+        first = np.flatnonzero(able & (self.same == np.arange(len(self.systems))))
+        variance = np.diag(self.covariance)
+        order = sorted(
+            first.tolist(),
+            key=lambda place: (
+                -round(float(self.worth[place]), 12),
+                -round(float(variance[place]), 15),
+                self.systems[place],
+            ),
+        )
+        draws = np.full((2**POWER, len(self.systems)), np.nan)
+        if order:
+            root = SCALE * _root(self.covariance[np.ix_(order, order)])
+            draws[:, order] = self.worth[order] + _normal(len(order)) @ root.T
+        draws[:, able] = draws[:, self.same[able]]
+        return draws
+
+    def _won(self, margin: float) -> Floats:
+        """[draw, system] whether the system is at most `margin` below the best."""
+        return np.asarray(self.drawn >= np.nanmax(self.drawn, axis=1, keepdims=True) - margin)
+
+    @cached_property
+    def best(self) -> Floats:
+        """[system] P(best): share of draws in which no system is better. Systems that are the same share their draws.
 
         NaN for a system without a mean.
         """
-        if len(self.systems) == 1:
-            return np.ones(1)
-        values, vectors = np.linalg.eigh(self.covariance)
-        root = vectors * np.sqrt(np.maximum(values, 0))
-        noise = np.random.default_rng(seed).standard_normal((DRAWS, len(self.systems)))
-        drawn = (self.mean + self.scale * noise @ root.T) * (-1 if self.lower else 1)
-        able, chances = ~np.isnan(self.mean), np.full(len(self.systems), np.nan)
+        able, chances = ~np.isnan(self.worth), np.full(len(self.systems), np.nan)
         if able.any():
-            drawn = drawn[:, able]
-            top = drawn >= drawn.max(1, keepdims=True) - 1e-12
-            chances[able] = (top / top.sum(1, keepdims=True)).mean(0)
+            won = self._won(1e-12)[:, able]
+            copies = np.bincount(self.same[able], minlength=len(self.systems))[self.same[able]]
+            chances[able] = (won / (won / copies).sum(1, keepdims=True)).mean(0)
         return chances
+
+    @cached_property
+    def nearly_best(self) -> Floats:
+        """[system] P(the best, or within .01 of it); NaN for a system without a mean."""
+        able = ~np.isnan(self.worth)
+        return np.where(able, self._won(NEARLY).mean(0), np.nan) if able.any() else np.full(len(able), np.nan)
+
+    @cached_property
+    def _apart(self) -> Floats:
+        return np.asarray(self.worth[:, None] - self.worth)
+
+    @cached_property
+    def _tiny(self) -> float:
+        return 1e-12 * max(float(np.nanmax(np.abs(self.mean), initial=0)), 1e-300)
+
+
+def _root(covariance: Floats) -> Floats:
+    """A lower root of a covariance that may be singular."""
+    jitter = JITTER * float(np.diag(covariance).max(initial=0.0))
+    if jitter <= 0:
+        return np.zeros_like(covariance)
+    while True:
+        try:
+            return np.asarray(cholesky(covariance + jitter * np.eye(len(covariance)), lower=True))
+        except LinAlgError:
+            jitter *= 10
+
+
+@lru_cache(maxsize=8)
+def _normal(size: int) -> Floats:
+    """[point, dimension] scrambled Sobol points, as standard normal numbers: always the same."""
+    from scipy.stats.qmc import Sobol
+
+    points = Sobol(size, scramble=True, rng=np.random.default_rng(0)).random_base2(POWER)
+    return np.asarray(ndtri(np.clip(points, 2**-32, 1 - 2**-32)))
 
 
 def places_of(learned: Learned) -> Places:
@@ -137,19 +223,19 @@ def posterior(learned: Learned, measure: Measure) -> Posterior:
     model = np.zeros((len(universe.systems), universe.size))
     for place, level in enumerate(levels):
         moved = steps[place] * tails[place] * (1 - tails[place]) * learned.unjudged
-        model += _moved(learned, listed, shared, moved) @ learned.fits[level].root
+        model += learned.fits[level].half(_moved(learned, listed, shared, moved))
     worth = np.cumsum(steps)
     squares = np.diff(worth**2, prepend=0.0)
     variance = np.maximum(squares @ tails - (steps @ tails) ** 2, 0.0)
     return Posterior(
         str(measure), universe.systems, slopes.value, model, _spread(learned, listed, shared, variance),
-        scale_of(learned),
+        universe.same(measure.linear.k if measure.linear else None), per_topic(learned),
     )  # fmt: skip
 
 
-def scale_of(learned: Learned) -> float:
-    """c = 1 - .63 exp(-.75 labels per topic): with few labels the linearised deviation is too large."""
-    return 1 - SHRINK * math.exp(-FADE * len(learned.judged) / len(learned.universe.queries))
+def per_topic(learned: Learned) -> float:
+    """The number of labels per topic."""
+    return len(learned.judged) / len(learned.universe.queries)
 
 
 def _moved(learned: Learned, listed: Any, shared: Floats, moved: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -24,6 +25,7 @@ from endoxa.notes import Note, note, warning
 from endoxa.tables import Belief, Comparison, Opinions, Run, Scores
 
 EVERYTHING = "⊤"  # Lamiroy and Sun's virtual system that returns the whole universe; never a contender
+OF_SYSTEMS = ("consensus", "learned")  # models of beliefs that rest on the systems' own lists
 FEW = 10  # queries below which resampling them says too little
 TOPICS = {"consensus": "Queries of other runs", "votes": "Queries of other systems"}  # else: those of the belief
 
@@ -34,7 +36,8 @@ def evaluate(
 ) -> Evaluation:  # fmt: skip
     """Score runs under a belief."""
     scores = score(run, belief, measures, settings, progress=progress, mapper=mapper)
-    return of_scores(scores, belief, settings)
+    evaluation = of_scores(scores, belief, settings)
+    return without_chances(evaluation) if belief.model.startswith(OF_SYSTEMS) else evaluation
 
 
 def with_systems(
@@ -164,6 +167,19 @@ def of_scores(scores: Scores, belief: Belief, settings: Settings, *, kind: Kind 
     )  # fmt: skip
 
 
+def without_chances(evaluation: Evaluation) -> Evaluation:
+    """The evaluation without intervals, P(best) and pairs, where the belief is made of the systems' own lists.
+
+    What such a belief calls certain is true far less often: above .95 without labels, 9 pairs in 10 were right, among
+    the best systems 6 in 10. Runs alone, or with labels, have probabilities that were measured to hold.
+    """
+    nothing = pl.lit(None, pl.Float64)
+    return replace(
+        evaluation, summary=evaluation.summary.with_columns(lo=nothing, hi=nothing, p_best=pl.lit(math.nan)),
+        compared=None, deciding=None, doubts=None, warnings=(*evaluation.warnings, warning("doubt.no_chances")),
+    )  # fmt: skip
+
+
 def _notes(scores: Scores, belief: Belief, settings: Settings, shares: pl.DataFrame, virtual: str | None) -> list[Note]:
     """How the numbers were made, and which doubt adds most."""
     draws = scores.draws
@@ -201,13 +217,17 @@ def _of_scores(scores: Scores) -> list[Note]:
     warnings = [
         warning("doubt.undefined", measure=measure, mass=mass) for measure, mass in holes.iter_rows() if mass > 0.01
     ]
-    queries = len(scores.queries)
-    if queries < FEW:
-        warnings.append(warning("doubt.few_queries", queries=queries))
+    warnings += of_few(scores)
     coverage = scores.coverage.filter((pl.col("items") > 0) & (pl.col("judged") < 0.1 * pl.col("items")))
     if coverage.height:
         warnings.append(warning("doubt.few_mentioned", systems=coverage["system"].to_list()))
     return warnings
+
+
+def of_few(scores: Scores) -> list[Note]:
+    """A warning where there are few queries."""
+    queries = len(scores.queries)
+    return [warning("doubt.few_queries", queries=queries)] if queries < FEW else []
 
 
 def _of_people(doubts: Doubts) -> list[Note]:

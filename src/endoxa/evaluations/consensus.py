@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from zlib import crc32
@@ -14,18 +15,22 @@ from endoxa.beliefs.consensus import Ballots, Tally
 from endoxa.beliefs.votes import pinned
 from endoxa.beliefs.worlds import Readings
 from endoxa.comparisons import orders
-from endoxa.evaluations import believed
+from endoxa.comparisons.posterior import levels_of
+from endoxa.evaluations import believed, decided
 from endoxa.evaluations.believed import EVERYTHING
+from endoxa.evaluations.decided import Standing
 from endoxa.evaluations.evaluation import Evaluation
-from endoxa.evaluations.settings import Settings
+from endoxa.evaluations.sentences import lacking
+from endoxa.evaluations.settings import WEIGHTS, Settings
 from endoxa.measures.gather import NOT_COVERED
 from endoxa.measures.grammar import Measure
+from endoxa.measures.linear import Places
 from endoxa.measures.lists import BEYOND
 from endoxa.measures.own_votes import left_out
 from endoxa.measures.placing import Placed, Placement, place
-from endoxa.measures.uncertain import Mapper, Progress, expectations
+from endoxa.measures.uncertain import Mapper, Progress, expectations, mean_over_queries
 from endoxa.notes import Note, note, warning
-from endoxa.tables import Belief, Bools, Floats, Opinions, Run
+from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run, Scores
 
 DEPTHS = (10, 30, 100, 1000)
 LONELY = 0.5  # share of unique items from which a warning is due
@@ -33,49 +38,171 @@ UNSTABLE = 0.8  # Kendall's tau below which the ranking is said to depend on the
 
 
 def evaluate(
-    run: Run, measures: Sequence[Measure], settings: Settings, *, votes: Opinions | None = None,
-    labels: Opinions | None = None, depths: Sequence[int] = DEPTHS, progress: Progress | None = None,
-    mapper: Mapper = map,
+    run: Run, measures: Sequence[Measure], settings: Settings, *, depths: Sequence[int] = DEPTHS,
+    progress: Progress | None = None, mapper: Mapper = map,
 ) -> Evaluation:  # fmt: skip
-    """Score every system within the consensus of all, with ⊤ (everything in random order) as virtual system.
+    """Rank systems without any judgment: by the learned belief as it is before the first label.
 
-    One belief with all votes serves worlds, ranking, P(better) and P(best); `without_own_vote` is each system's score
-    excluding its own votes (or its family's), `unique` the share of its votes that no other system shares.
-    tables["depths"] says how the ranking on the first measure changes with the vote depth. `votes` are given where
-    systems said yes, no or unknown to named items instead of ranking them: then depth plays no part. `labels` are
-    judged pairs: the belief holds them certain; `believed.with_labels` adds what they say on their own.
+    Values, order, P(better) and P(best) come from one posterior, that of `decided` with no label, so that the first
+    label continues what is said here. No interval stands beside a value: a consensus says nothing about sizes.
+    `consensus` is the expected value within the consensus of all, `without_own_vote` the same excluding the system's
+    own votes (or its family's), `unique` the share of its votes that no other system shares. ⊤ (everything in random
+    order) is a virtual system. tables["depths"] says how the order on the first measure changes with the vote depth.
     """
-    ballots: Ballots | None = None
-    if votes is None:
-        ballots = Ballots.of(run)
-        counted = ballots.tally(settings.depth, prior=settings.prior, weights=settings.weights)
-    else:
-        counted = consensus.tally(votes, prior=settings.prior, weights=settings.weights)
-    held = _belief_of(counted, settings, settings.depth if ballots else None)
+    ballots = Ballots.of(run)
+    counted = ballots.tally(settings.depth, prior=settings.prior, weights=settings.weights)
+    standing = _standing(run, ballots, measures, settings)
+    evaluation = decided.of_standing(standing, run, settings)
+    whole = with_everything(run, counted, settings.seed)
+    held = _belief_of(counted, settings.changed(people=0), settings.depth)
+    placement = place(whole, held, settings.policy)
+    summary = _with_everything(evaluation.summary, standing, settings)
+    within = _expected(whole, held, measures, settings, placement, mapper)
+    alone = left_out(
+        run, counted, measures, settings.policy, families=settings.families, mapper=mapper, placement=placement
+    ).rename({"value": "without_own_vote"})
+    unique = pl.DataFrame({"system": counted.systems, "unique": counted.unique})
+    for more, key in ((within, ["system", "measure"]), (alone, ["system", "measure"]), (unique, ["system"])):
+        summary = summary.join(more, on=key, how="left", maintain_order="left")
+    first = dict(within.filter(pl.col("measure") == str(measures[0])).select("system", "consensus").iter_rows())
+    shown = np.array([first[system] for system in run.systems])
+    table = _by_depth(run, ballots, measures[0], shown, settings, depths, None, progress, mapper)
+    scores = evaluation.scores
+    assert scores is not None
+    return replace(
+        evaluation, kind="consensus", summary=summary, belief=held, virtual=EVERYTHING,
+        tables={} if table is None else {"depths": table},
+        warnings=(
+            *_of_consensus(summary, counted, table, measures[0]), *lacking(scores, believed.TOPICS["consensus"]),
+            *believed.of_few(scores),
+        ),
+        notes=(*held.lines(), note("doubt.everything", system=EVERYTHING), *evaluation.notes,
+               note("consensus.limits")),
+    )  # fmt: skip
+
+
+def score(run: Run, measures: Sequence[Measure], settings: Settings) -> Scores:
+    """Values per system, query and measure as `evaluate` takes them."""
+    return decided.score_standing(_standing(run, Ballots.of(run), measures, settings), run, settings)
+
+
+def of_votes(
+    run: Run, measures: Sequence[Measure], settings: Settings, votes: Opinions, *, labels: Opinions | None = None,
+    progress: Progress | None = None, mapper: Mapper = map,
+) -> Evaluation:  # fmt: skip
+    """Score systems that said yes, no or unknown to named items within the consensus of all their votes.
+
+    `labels` are judged pairs: the belief holds them certain; `believed.with_labels` adds what they say on their own.
+    """
+    counted = consensus.tally(votes, prior=settings.prior, weights=settings.weights)
+    held = _belief_of(counted, settings, None)
     held = held if labels is None else pinned(held, labels)
     whole = with_everything(run, counted, settings.seed)
     placement = None if settings.plugin or held.certain else place(whole, held, settings.policy)
     scores = believed.score(whole, held, measures, settings, progress=progress, mapper=mapper, placement=placement)
-    evaluation = believed.of_scores(scores, held, settings, kind="consensus" if ballots else "votes")
+    evaluation = believed.of_scores(scores, held, settings, kind="votes")
     summary = evaluation.summary
     if labels is None and not settings.plugin:
         alone = left_out(
             run, counted, measures, settings.policy, families=settings.families, mapper=mapper, placement=placement
         ).rename({"value": "without_own_vote"})
         summary = summary.join(alone, on=["system", "measure"], how="left", maintain_order="left")
+    return _within(evaluation, _with_unique(summary, counted), counted, None, measures[0])
+
+
+def with_labels(
+    run: Run, measures: Sequence[Measure], settings: Settings, labels: Opinions, *, depths: Sequence[int] = DEPTHS,
+    progress: Progress | None = None, mapper: Mapper = map,
+) -> Evaluation:  # fmt: skip
+    """Score every system within the consensus of all, in which some judged pairs are certain.
+
+    The labels teach nothing about other pairs, and no probability is given: it would be that of a consensus.
+    """
+    ballots = Ballots.of(run)
+    counted = ballots.tally(settings.depth, prior=settings.prior, weights=settings.weights)
+    held = pinned(_belief_of(counted, settings, settings.depth), labels)
+    whole = with_everything(run, counted, settings.seed)
+    scores = believed.score(whole, held, measures, settings, progress=progress, mapper=mapper)
+    evaluation = believed.without_chances(believed.of_scores(scores, held, settings, kind="consensus"))
+    summary = _with_unique(evaluation.summary, counted)
+    first = dict(summary.filter(pl.col("measure") == str(measures[0])).select("system", "value").iter_rows())
+    shown = np.array([first[system] for system in run.systems])
+    table = _by_depth(run, ballots, measures[0], shown, settings, depths, labels, progress, mapper)
+    return _within(evaluation, summary, counted, table, measures[0])
+
+
+def _with_unique(summary: pl.DataFrame, counted: Tally) -> pl.DataFrame:
     unique = pl.DataFrame({"system": counted.systems, "unique": counted.unique})
-    summary = summary.join(unique, on="system", how="left", maintain_order="left")
-    table = None
-    if ballots is not None:
-        rows = summary.filter(pl.col("measure") == str(measures[0])).select("system", "value")
-        known = dict(rows.iter_rows())
-        shown = np.array([known[system] for system in run.systems])
-        table = _by_depth(run, ballots, measures[0], shown, settings, depths, labels, progress, mapper)
+    return summary.join(unique, on="system", how="left", maintain_order="left")
+
+
+def _within(
+    evaluation: Evaluation, summary: pl.DataFrame, counted: Tally, depths: pl.DataFrame | None, first: Measure
+) -> Evaluation:
+    """The evaluation with what is known about a consensus: the order at other vote depths, and when not to trust it."""
     return replace(
-        evaluation, summary=summary, tables={} if table is None else {"depths": table},
-        warnings=(*_of_consensus(summary, counted, table, measures[0]), *evaluation.warnings),
+        evaluation, summary=summary, tables={} if depths is None else {"depths": depths},
+        warnings=(*_of_consensus(summary, counted, depths, first), *evaluation.warnings),
         notes=(*evaluation.notes, note("consensus.limits")),
     )  # fmt: skip
+
+
+def _standing(run: Run, ballots: Ballots, measures: Sequence[Measure], settings: Settings) -> Standing:
+    """What is believed before the first label, with the prior and the weights of the votes, where they are given."""
+    universe = decided.universe_of(run, settings)
+    if (settings.prior, settings.weights) != ((1.0, 1.0), WEIGHTS):
+        counted = ballots.tally(universe.depth, prior=settings.prior, weights=settings.weights)
+        p = counted.rows.with_columns(pl.Series("p", counted.p()))
+        universe = replace(universe, consensus=universe.rows.join(p, on=["query", "item"], how="left")["p"].to_numpy())
+    return decided.stand(universe, None, measures)
+
+
+def _expected(
+    whole: Run, held: Belief, measures: Sequence[Measure], settings: Settings, placement: Placement, mapper: Mapper
+) -> pl.DataFrame:
+    """system, measure, consensus: the expected value within the consensus; with plugin that of expected grades."""
+    if settings.plugin:
+        scores = believed.score(whole, held, measures, settings, mapper=mapper)
+        frame = scores.frame.group_by("system", "measure", maintain_order=True).agg(
+            pl.col("value").fill_nan(None).mean()
+        )
+        return frame.rename({"value": "consensus"})
+    values = expectations(whole, held, measures, settings.policy, mapper=mapper, placement=placement)
+    rows = [
+        (system, str(m), float(value))
+        for m, row in zip(measures, values, strict=True)
+        for system, value in zip(placement.systems, row, strict=True)
+    ]
+    return pl.DataFrame(rows, schema={"system": pl.String, "measure": pl.String, "consensus": pl.Float64}, orient="row")
+
+
+def _with_everything(summary: pl.DataFrame, standing: Standing, settings: Settings) -> pl.DataFrame:
+    """The summary with ⊤: all pairs of the universe in an order drawn from the seed; on measures with a linear form."""
+    learned, rows = standing.learned, []
+    universe = learned.universe
+    row, rank = _shuffled(universe.topic, universe.queries, settings.seed)
+    places = Places(np.zeros(len(row), np.int64), row, rank, universe.topic, 1, len(universe.queries))
+    for m in standing.measures:
+        value = math.nan
+        if m.linear is not None:
+            levels, steps = levels_of(m, learned)
+            value = float(mean_over_queries(m.linear.slopes(places, learned.tails[levels], steps).value)[0])
+        rows.append({"system": EVERYTHING, "measure": str(m), "value": value, "queries": len(universe.queries)})
+    return pl.concat(
+        [summary, pl.DataFrame(rows, schema_overrides={"queries": summary.schema["queries"]})], how="diagonal"
+    )
+
+
+def _shuffled(topic: Ints, queries: Sequence[str], seed: int) -> tuple[Ints, Ints]:
+    """The rows of every topic in an order drawn from the seed and the name of the query, and their ranks."""
+    bounds = np.searchsorted(topic, np.arange(len(queries) + 1))
+    row, rank = np.empty(len(topic), dtype=np.int64), np.empty(len(topic), dtype=np.int64)
+    for number, query in enumerate(queries):
+        at = slice(int(bounds[number]), int(bounds[number + 1]))
+        size = at.stop - at.start
+        order = np.random.default_rng((seed, crc32(query.encode()), 2)).permutation(size)
+        row[at.start + order], rank[at] = np.arange(at.start, at.stop), np.arange(size) + 1
+    return row, rank
 
 
 def belief(source: Run | Opinions, settings: Settings) -> Belief:
@@ -94,17 +221,12 @@ def _belief_of(counted: Tally, settings: Settings, depth: int | None) -> Belief:
 
 def with_everything(run: Run, counted: Tally, seed: int) -> Run:
     """The run and ⊤: all items of the universe, in an order drawn from the seed."""
-    rank = np.empty(counted.rows.height, dtype=np.uint32)
-    bounds = np.searchsorted(counted.place, np.arange(len(counted.queries) + 1))
-    for number, query in enumerate(counted.queries):
-        rng = np.random.default_rng((seed, crc32(query.encode()), 2))
-        rank[bounds[number] : bounds[number + 1]] = rng.permutation(bounds[number + 1] - bounds[number]) + 1
-    frame = counted.rows.with_columns(pl.Series("rank", rank)).sort("query", "rank")
-    frame = frame.select(
+    row, rank = _shuffled(counted.place, counted.queries, seed)
+    frame = counted.rows[row.tolist()].with_columns(pl.Series("rank", rank, dtype=pl.UInt32)).select(
         pl.lit(EVERYTHING).alias("system"), "query", "item", "rank", pl.col("rank").alias("block"),
         (-pl.col("rank").cast(pl.Float64)).alias("score"),
     )  # fmt: skip
-    rows = pl.concat([run.frame, frame.cast(dict(run.frame.schema))])  # type: ignore[arg-type]
+    rows = pl.concat([run.frame, frame.cast(dict(run.frame.schema))])
     return replace(run, frame=rows)
 
 
@@ -200,9 +322,10 @@ def _of_everything(summary: pl.DataFrame, systems: int, first: Measure) -> list[
     everything = own.filter(pl.col("system") == EVERYTHING)
     if not everything.height:
         return []
-    mark = everything["value"][0]
-    worse = (pl.col("value") >= mark) if first.definition.lower else (pl.col("value") <= mark)
-    below = own.filter((pl.col("system") != EVERYTHING) & pl.col("value").is_not_nan() & worse)["system"].to_list()
+    value = "consensus" if "consensus" in own.columns else "value"
+    mark = everything[value][0]
+    worse = (pl.col(value) >= mark) if first.definition.lower else (pl.col(value) <= mark)
+    below = own.filter((pl.col("system") != EVERYTHING) & pl.col(value).is_not_nan() & worse)["system"].to_list()
     if len(below) == systems:
         return [warning("consensus.none_better", measure=str(first), everything=EVERYTHING)]
     if not below:

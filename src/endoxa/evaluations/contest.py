@@ -32,7 +32,7 @@ MEANINGS = {
 }
 VOTES = 20  # a system votes for its first 20 items
 STEPS = (5, 5, 10, 5, 25)  # labels between two looks at the verdict: after 5, 10, 20, 25, 50, 75, …
-MOST = 300  # labels after which the folders are not asked any more
+MOST = 600  # labels after which the folders are not asked any more
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,9 @@ class Course:
     """How labels, asked for one batch after the other, change which system is called the best.
 
     curve       labels, system, p_best: after every batch, from no label at all
-    leader      the system that leads in the end, with probability `chance`
+    leader      the system that leads in the end; with probability `chance` it is the best, or within `margin` of it
     labels      number of labels given
-    is_settled  whether the chance has reached `until`
+    is_settled  whether the question is settled
     """
 
     measure: str
@@ -69,6 +69,7 @@ class Course:
     labels: int
     is_settled: bool
     until: float = UNTIL
+    margin: float = 0.0
 
 
 def sampled(corpus: Corpus, items: Iterable[str], sample: int, seed: int) -> list[str]:
@@ -113,9 +114,9 @@ def labelled(
 ) -> Course | None:
     """Ask the folders for labels, in the loop in which `endoxa decide` asks people, until the best system is known.
 
-    It ends at P(best) of .95, or after 300 labels. A pair is relevant if both pictures are in the same folder; the
-    query itself is in no list, and so never asked for. None where there is nothing to settle or nobody to ask: fewer
-    than two systems, no folder with two pictures, or a measure without a linear form.
+    It ends when the question is settled, or after 600 labels. A pair is relevant if both pictures are in the same
+    folder; the query itself is in no list, and so never asked for. None where there is nothing to settle or nobody to
+    ask: fewer than two systems, no folder with two pictures, or a measure without a linear form.
     """
     judgments = same_category(corpus, queries)
     known = run.frame.filter(pl.col("query").is_in(judgments.frame["query"].unique().to_list()))
@@ -138,7 +139,7 @@ def labelled(
             progress("asking for labels", count, MOST)
     if progress is not None:
         progress("asking for labels", MOST, MOST)
-    return Course(measure, pl.concat(parts), now.leader, now.chance, count, now.is_settled)
+    return Course(measure, pl.concat(parts), now.leader, now.chance, count, now.is_settled, margin=now.question.margin)
 
 
 def vote_depth(pictures: int) -> int:

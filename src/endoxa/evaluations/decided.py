@@ -20,8 +20,9 @@ from scipy.special import ndtri
 from endoxa.beliefs.consensus import refuse_strangers
 from endoxa.beliefs.learned import DEPTH, Judged, Learned, Universe, belief_of, cross_fitted, learn, table_of
 from endoxa.comparisons import orders, prediction
+from endoxa.comparisons.forecast import Forecast
 from endoxa.comparisons.intervals import SUMMARY
-from endoxa.comparisons.posterior import Posterior, posterior, scale_of
+from endoxa.comparisons.posterior import NEARLY, SCALE, Posterior, per_topic, posterior
 from endoxa.comparisons.robust import robust, shrunk
 from endoxa.comparisons.rounds import rounds_of
 from endoxa.errors import CallError, EndoxaError, JoinError, TextError, did_you_mean
@@ -32,20 +33,18 @@ from endoxa.measures.grammar import Measure
 from endoxa.measures.judgments import refuse_out_of_reach
 from endoxa.measures.uncertain import mean_over_queries, measure_belief
 from endoxa.notes import Note, note, warning
-from endoxa.pools.deciding import LEAST, Deciding, Question, further
+from endoxa.pools.deciding import LEAST, Deciding, Question
 from endoxa.pools.guaranteed import Draws as Drawn
 from endoxa.statistics.propensity import effective
 from endoxa.tables import COUNTED, Comparison, Floats, Opinions, Run, Scores
 from endoxa.tables.scores import Draws
 
-WIDER, MANY = 1.2, 10  # model-based intervals are widened from this many labels a topic
 FEW_GROUPS = 4  # groups of systems below which a consensus is hardly a prior
 TURNED, ENOUGH = 0.8, 50  # tau between learned and consensus order below which labels contradict it, from 50 labels
 INFORMATIVE = 100  # effective labels from which design-based intervals are given
 SEVERAL = 5  # systems below which one swap is no contradiction
-LOW = 0.5  # P(best) of a leader below which it is too sure
+OWN, FIRST = 0.3, 10  # share of a system's first items that only it found, from which a warning is due
 SIZES = ("P", "DCG")  # measures whose model-based intervals cover as stated
-FORESEEN = 2_000  # pairs up to which the number of further labels is simulated
 DRAWN = 50  # draws of the model behind measures without a linear form
 
 
@@ -98,6 +97,11 @@ def score(run: Run, labels: Opinions, measures: Sequence[Measure], settings: Set
     """Values per system, query and measure at the relevance that the labels teach."""
     standing = stand(universe_of(run, settings), _labels(labels), measures)
     _refuse_nothing(standing)
+    return score_standing(standing, run, settings)
+
+
+def score_standing(standing: Standing, run: Run, settings: Settings) -> Scores:
+    """Values per system, query and measure from what was learned."""
     return _scores(standing, _all_posteriors(standing, run, settings), settings)
 
 
@@ -120,7 +124,7 @@ def of_standing(standing: Standing, run: Run, settings: Settings) -> Evaluation:
     return Evaluation(
         kind="sample", scores=_scores(standing, found, settings), summary=_summary(standing, found, settings),
         settings=settings, belief=belief_of(learned, 0, np.random.default_rng(0), _lines(learned)),
-        compared=lambda: compared(standing, found, settings), forecast=partial(_further, standing),
+        compared=lambda: compared(standing, found, settings), forecast=partial(_forecast, standing),
         decider=standing.deciding,
         tables={"labels": labelled},
         warnings=tuple(_warnings(standing, labelled["tau_consensus"][0])), notes=tuple(_notes(standing)),
@@ -128,12 +132,10 @@ def of_standing(standing: Standing, run: Run, settings: Settings) -> Evaluation:
     )  # fmt: skip
 
 
-def _further(standing: Standing) -> int | None:
-    """About how many more labels settle who is best on the first linear measure; None where that takes too long."""
+def _forecast(standing: Standing) -> Forecast | None:
+    """How many more labels settle who is best on the first linear measure."""
     measure = next((measure for measure in standing.measures if measure.linear is not None), None)
-    if measure is None or standing.learned.universe.rows.height > FORESEEN:
-        return None
-    return further(standing.deciding(Question(measure)))
+    return None if measure is None else standing.deciding(Question(measure)).verdict.forecast
 
 
 def _labels(labels: Opinions) -> Opinions:
@@ -166,14 +168,14 @@ def _all_posteriors(standing: Standing, run: Run, settings: Settings) -> list[Po
         rng = np.random.default_rng(settings.seed)
         belief = belief_of(standing.learned, DRAWN, rng)
         scores = measure_belief(run, belief, rest, settings.policy, worlds=settings.worlds)
-        draws, scale = scores.draws, scale_of(standing.learned)
+        draws = scores.draws
         for place, m in enumerate(rest):
             _, _, values = scores.matrix(str(m))
             drawn = None if draws is None else draws.people  # nothing is in doubt where every pair is judged
             covariance = _covariance(np.zeros((len(values), 2)) if drawn is None else _means(drawn[place]))
             linear[str(m)] = Posterior(
-                str(m), scores.systems, values, np.zeros((len(values), 1)), covariance, scale,
-                lower=m.definition.lower,
+                str(m), scores.systems, values, np.zeros((len(values), 1)), covariance,
+                standing.learned.universe.twins, per_topic(standing.learned), m.definition.lower,
             )  # fmt: skip
     return [linear[str(m)] for m in standing.measures]
 
@@ -223,27 +225,27 @@ def _scores(standing: Standing, found: Sequence[Posterior], settings: Settings) 
 
 
 def reach(standing: Standing, measure: Measure, confidence: float) -> float:
-    """By how many standard deviations a model-based interval reaches; NaN for measures whose sizes are compressed."""
-    if measure.name not in SIZES:
+    """By how many deviations a model-based interval reaches.
+
+    NaN for measures whose sizes are compressed, and without labels: a consensus says nothing about the size of a value.
+    """
+    if measure.name not in SIZES or not len(standing.learned.judged):
         return math.nan
-    universe = standing.learned.universe
-    wide = WIDER if len(standing.learned.judged) >= MANY * len(universe.queries) else 1.0
-    return wide * float(ndtri(0.5 + confidence / 2))
+    return float(ndtri(0.5 + confidence / 2))
 
 
 def _summary(standing: Standing, found: Sequence[Posterior], settings: Settings) -> pl.DataFrame:
     rows = []
-    bests = [one.best(settings.seed) for one in found]
     for place, system in enumerate(standing.learned.universe.systems):
-        for m, one, best in zip(standing.measures, found, bests, strict=True):
-            se = math.sqrt(max(float(one.covariance[place, place]), 0.0))
+        for m, one in zip(standing.measures, found, strict=True):
+            se = SCALE * math.sqrt(max(float(one.covariance[place, place]), 0.0))
             value, far = float(one.mean[place]), reach(standing, m, settings.confidence) * se
             low, high = m.definition.low, m.definition.high
             known = int((~np.isnan(one.values[place])).sum())
             rows.append(
                 (system, one.measure, value, max(value - far, low) if far == far else far,  # noqa: PLR0124
                  min(value + far, high) if far == far else far, se, known,  # noqa: PLR0124
-                 one.values.shape[1] - known, float(best[place]))
+                 one.values.shape[1] - known, float(one.best[place]))
             )  # fmt: skip
     return pl.DataFrame(rows, schema=SUMMARY | {"p_best": pl.Float64}, orient="row")
 
@@ -262,13 +264,14 @@ def compared(standing: Standing, found: Sequence[Posterior], settings: Settings)
     for m, one in zip(standing.measures, found, strict=True):
         difference, sd = (one.mean[left] - one.mean[right]), one.sd[left, right]
         far = reach(standing, m, settings.confidence) * sd
-        better = one.better[left, right]
+        better, tie = one.better[left, right], one.tie[left, right]
         frames.append(
             pl.DataFrame(
                 {
                     "measure": [one.measure] * len(left), "system": names[left], "baseline": names[right],
                     "doubt": ["all"] * len(left), "difference": difference, "lo": difference - far,
-                    "hi": difference + far, "p_better": better, "p_tie": np.zeros(len(left)), "superiority": better,
+                    "hi": difference + far, "p_better": better, "p_tie": tie.astype(np.float64),
+                    "superiority": better + tie / 2,
                     "sd": sd, "queries": [int((~np.isnan(one.values[0])).sum())] * len(left),
                 }
             )
@@ -376,16 +379,45 @@ def _notes(standing: Standing) -> list[Note]:
         notes.append(note("sample.torn", pairs=judged.torn))
     if ratios := [str(m) for m in standing.measures if m.linear is not None and m.linear.ratio]:
         notes.append(note("sample.ratios", measures=ratios))
-    return [*notes, note("sample.modelled")]
+    return [*notes, *_equal(standing), note("sample.modelled")]
+
+
+def _equal(standing: Standing) -> list[Note]:
+    """Which systems are the same on a measure, whatever the labels, and which are practically the same."""
+    notes = []
+    for m, one in zip((m for m in standing.measures if m.linear is not None), standing.posteriors, strict=True):
+        groups = [np.flatnonzero(one.same == first) for first in np.unique(one.same)]
+        for group in groups:
+            if len(group) > 1:
+                names = [one.systems[place] for place in group]
+                depth = m.linear.k if m.linear is not None else None
+                notes.append(note("sample.same", systems=names, measure=str(m), depth=depth))
+        near = np.argwhere(np.triu(one.practically_same & ~one.tie, 1))
+        if len(near):
+            pairs = [[one.systems[first], one.systems[second]] for first, second in near.tolist()]
+            notes.append(note("sample.practically_same", pairs=pairs, measure=str(m), within=NEARLY))
+    return notes
+
+
+def _own_finds(standing: Standing) -> dict[str, float]:
+    """The share of a system's first 10 items that no other system returned and nobody labelled, where it is large."""
+    universe, unjudged = standing.learned.universe, standing.learned.unjudged
+    own = (universe.rank <= universe.depth) & (universe.twins[universe.system] == universe.system)
+    alone = np.bincount(universe.row[own], minlength=universe.rows.height) == 1
+    first = universe.rank <= FIRST
+    whole = np.bincount(universe.system[first], minlength=len(universe.systems))
+    lonely = first & (alone & unjudged)[universe.row]
+    share = np.bincount(universe.system[lonely], minlength=len(universe.systems)) / np.maximum(whole, 1)
+    large = sorted((place for place in range(len(share)) if share[place] >= OWN), key=lambda place: -share[place])
+    return {universe.systems[place]: float(share[place]) for place in large}
 
 
 def _warnings(standing: Standing, tau: float) -> list[Note]:
     learned = standing.learned
     judged, universe = learned.judged, learned.universe
     warnings = []
-    share = float(judged.tails[0].mean())
-    if share in {0.0, 1.0}:
-        warnings.append(warning("sample.all_alike", labels=len(judged), relevant=bool(share)))
+    if judged.is_uniform:
+        warnings.append(warning("sample.all_alike", labels=len(judged), relevant=bool(judged.tails[0].any())))
     if universe.clusters < FEW_GROUPS:
         warnings.append(warning("sample.few_groups", groups=universe.clusters, few=FEW_GROUPS))
     if judged.outside:
@@ -397,6 +429,8 @@ def _warnings(standing: Standing, tau: float) -> list[Note]:
         warnings.append(warning("sample.few_labels", labels=len(judged), least=LEAST))
     if len(judged) >= ENOUGH and len(universe.systems) >= SEVERAL and tau < TURNED:
         warnings.append(warning("sample.against_consensus", tau=tau))
-    if standing.posteriors and (top := float(standing.first.best().max())) < LOW:
-        warnings.append(warning("sample.no_leader", best=top))
+    if standing.posteriors and (own := _own_finds(standing)):
+        leader = universe.systems[int(np.nanargmax(standing.first.worth))]
+        rival = next(system for system in (leader, *universe.systems) if system != next(iter(own)))
+        warnings.append(warning("sample.own_finds", systems=own, first=FIRST, pair=[next(iter(own)), rival]))
     return warnings

@@ -79,14 +79,13 @@ def _in_doubt(
     table = reference.table
     if reference.kind == "consensus":
         assert run is not None
-        evaluation = consensus.evaluate(run, measures, settings, labels=labels, progress=progress, mapper=mapper)
+        if labels is None:
+            return consensus.evaluate(run, measures, settings, progress=progress, mapper=mapper)
+        evaluation = consensus.with_labels(run, measures, settings, labels, progress=progress, mapper=mapper)
     elif reference.kind == "votes" and run is None:
         assert isinstance(table, Opinions)
-        lists = voters(table)
-        evaluation = consensus.evaluate(
-            lists, measures, settings, votes=table, labels=labels, progress=progress, mapper=mapper
-        )
-        run = lists
+        run = voters(table)
+        evaluation = consensus.of_votes(run, measures, settings, table, labels=labels, progress=progress, mapper=mapper)
     elif settings.systems_vote:
         assert run is not None
         if not isinstance(table, Opinions) or labels is not None:
@@ -153,6 +152,10 @@ def score(
         from endoxa.evaluations import decided
 
         return decided.score(whole, reference.table, measures, settings)
+    if reference.kind == "consensus" and labels is None:
+        from endoxa.evaluations import consensus
+
+        return consensus.score(whole, measures, settings)
     belief = belief_of(reference, whole, settings, labels)
     return believed.score(whole, belief, measures, settings, progress=progress, mapper=mapper)
 

@@ -20,6 +20,7 @@ from endoxa.policies import Policy
 from endoxa.tables.checks import Later, finite, pandas_of
 
 if TYPE_CHECKING:
+    from endoxa.comparisons.forecast import Forecast
     from endoxa.pools.deciding import Deciding, Question
     from endoxa.tables import Belief, Comparison, Costs, Scores
 
@@ -45,7 +46,7 @@ class Evaluation(Later):
     compared    the pairwise comparison, or a function that makes it; read `comparison`
     deciding    makes the pairs that the answer rests on, of a measure and its best system; None: `comparison` has them
     decider     puts a question to the labels; None where nothing was learned from labels
-    forecast    labels that would probably settle who is best, or a function that says so; read `further`
+    forecast    how many more labels settle who is best, or a function that says so; read `further`
     doubts      system, doubt, variance, share: where the doubt about the first measure comes from
     tables      further tables by name: depths, curves, coverage, orders, power, pairs, estimates, calibration …
     warnings    what to know before trusting the numbers
@@ -65,7 +66,7 @@ class Evaluation(Later):
     compared: Comparison | Callable[[], Comparison | None] | None = None
     deciding: Callable[[str, str], Comparison | None] | None = None
     decider: Callable[[Question], Deciding] | None = None
-    forecast: int | Callable[[], int | None] | None = None
+    forecast: Forecast | Callable[[], Forecast | None] | None = None
     doubts: pl.DataFrame | None = None
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     warnings: tuple[Note, ...] = ()
@@ -108,9 +109,14 @@ class Evaluation(Later):
         return self.deciding(measure, contenders(self, measure)[0].system)
 
     @cached_property
-    def further(self) -> int | None:
-        """About how many more labels would settle who is best; None where that is unknown."""
+    def further(self) -> Forecast | None:
+        """How many more labels would settle who is best; None where that is unknown."""
         return self.forecast() if callable(self.forecast) else self.forecast
+
+    @property
+    def is_modelled(self) -> bool:
+        """Whether values and probabilities are those of the learned belief: runs alone, or with labels beside them."""
+        return self.kind == "sample" or (self.kind == "consensus" and "consensus" in self.summary.columns)
 
     @property
     def measures(self) -> list[str]:

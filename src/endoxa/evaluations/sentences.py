@@ -22,6 +22,7 @@ from endoxa.evaluations.standings import (
     comparison_with_best,
     contenders,
     correction,
+    counts,
     headline,
     modelled,
     p_best,
@@ -38,6 +39,7 @@ from endoxa.policies import ORDERS
 from endoxa.tables import Scores
 
 if TYPE_CHECKING:
+    from endoxa.comparisons.forecast import Forecast
     from endoxa.comparisons.prediction import Estimates
     from endoxa.evaluations.evaluation import Evaluation
     from endoxa.pools.deciding import Look, Proof
@@ -47,9 +49,10 @@ NAMED = 3  # systems that an answer names before it only counts them
 TIED = 0.05  # share of items with equal scores from which the order of ties matters
 JUDGED = 0.5  # share of retrieved items with a judgment below which "not relevant" is mostly a guess
 MANY = 20  # times the queries at hand beyond which nobody will collect them
-USUAL = "100 to 250"  # labels that settle a question in the median; docs/decide.md has the figures
-NEXT = "endoxa next RUNS -o csv --to judge.csv"
+USUAL = "125 to 450"  # labels in the median of several collections; docs/decide.md has the figures
+DECIDE = "endoxa decide RUNS"
 AGAIN = "endoxa next RUNS --labels FILE -o csv --to more.csv"
+STEP, FAR = 25, 600  # forecasts are rounded up to 25 labels; beyond 600 only a probability is given
 PART = 0.1  # share of the queries beyond which the answer itself says that a run lacks them
 SPREAD = 2.0  # ratio of generalities from which curves should not be compared
 
@@ -73,7 +76,24 @@ def answer(evaluation: Evaluation, *, name: Callable[[str], str] = str) -> str:
         return rating_sentences.answer(evaluation.details, name=name)
     if not evaluation.measures:
         return "There is no score: nothing can be compared."
-    return under_doubt(evaluation, name=name) if evaluation.in_doubt else verdict(evaluation, name=name)
+    first = under_doubt(evaluation, name=name) if evaluation.in_doubt else verdict(evaluation, name=name)
+    return first + by_other_measures(evaluation, name=name)
+
+
+def by_other_measures(evaluation: Evaluation, *, name: Callable[[str], str] = str) -> str:
+    """Which system has the best mean on each further measure; empty with one measure, or where the lead is shared."""
+    first = evaluation.measures[0] if evaluation.in_doubt else headline(evaluation)
+    leaders: dict[str, list[str]] = {}
+    whole = counts(evaluation.rows)
+    for measure in (first, *(one for one in evaluation.measures if one != first and one not in whole)):
+        known = [one for one in contenders(evaluation, measure) if not math.isnan(one.value)]
+        if len(known) > 1 and known[0].value != known[1].value:
+            leaders.setdefault(known[0].system, []).append(name(title_of(evaluation, measure)))
+    same, *others = leaders.values() or [[]]
+    if len(same) > 1 and not others:
+        return f" It has the best {listed(same[1:], NAMED)} too."
+    parts = [f"{name(system)} has the best {listed(titles, NAMED)}" for system, titles in list(leaders.items())[1:]]
+    return f" The measures disagree: {', '.join(parts)}." if parts else ""
 
 
 def caveats(evaluation: Evaluation) -> list[str]:
@@ -265,7 +285,7 @@ def within(evaluation: Evaluation) -> str:
     """Where the numbers hold."""
     if evaluation.kind == "sample":
         labels = evaluation.tables["labels"]["labels"][0]
-        return f"by what {labels:,} label{'' if labels == 1 else 's'} teach{'es' if labels == 1 else ''}"
+        return f"based on {labels:,} label{'' if labels == 1 else 's'}"
     return "within this consensus" if consensual(evaluation) else "under this belief"
 
 
@@ -278,21 +298,23 @@ def doubt_name(evaluation: Evaluation, doubt: str) -> str:
 def under_doubt(evaluation: Evaluation, *, name: Callable[[str], str] = str) -> str:
     """Which system leads on the first measure, how sure that is, which ones cannot be told apart, what settles it.
 
-    Two systems can be told apart where the interval of their difference, with all doubts, excludes 0; with labels,
-    where P(better) of one is at least .95, on every measure. Without any label the order is a guess, and the sentence
-    says so.
+    Two systems can be told apart where the interval of their difference, with all doubts, excludes 0; beside labels,
+    and without any judgment, where P(better) of one is at least .95. Without any label the order is a guess, and the
+    sentence says so.
     """
     measure = evaluation.measures[0]
     standings = [one for one in contenders(evaluation, measure) if not math.isnan(one.value)]
-    unjudged = evaluation.kind == "consensus" and "calibration" not in evaluation.tables and len(standings) > 1
-    where = f"Nobody judged, so this is a guess: {within(evaluation)}" if unjudged else capitalised(within(evaluation))
-    where, what = where + ("," if evaluation.kind == "sample" else ""), name(title_of(evaluation, measure))
+    where, what = capitalised(within(evaluation)), name(title_of(evaluation, measure))
+    where += "," if evaluation.kind == "sample" else ""
     if not standings:
         return f"{where} {what} is undefined for every system: there is nothing to compare."
-    best = standings[0]
-    interval = "" if math.isnan(best.lo) else f" ({_interval(best.lo, best.hi, 4, evaluation.confidence)})"
     known = {one.system for one in standings}
     without = [name(system) for system in evaluation.systems if system not in known]
+    undefined = f"; {what} is undefined for {listed(without, NAMED, len(without))}" if without else ""
+    best = standings[0]
+    if evaluation.kind == "consensus" and evaluation.is_modelled and len(standings) > 1:
+        return f"{_guess(evaluation, [one.system for one in standings], name)}{undefined}."
+    interval = "" if math.isnan(best.lo) else f" ({_interval(best.lo, best.hi, 4, evaluation.confidence)})"
     if len(standings) == 1:
         value = f"{what} {number(best.value)}{interval}"
         alone = f"{what} is undefined for all others" if without else "there is no other system to compare it with"
@@ -305,24 +327,50 @@ def under_doubt(evaluation: Evaluation, *, name: Callable[[str], str] = str) -> 
         lead = f"{where} {listed([name(one) for one in equals], NAMED)} share the lead {value}"
     else:
         lead = f"{where} {name(best.system)} leads {value}"
-    undefined = f"; {what} is undefined for {listed(without, NAMED, len(without))}" if without else ""
     return f"{lead}{_certainty(evaluation, measure, [one.system for one in standings], name)}{undefined}."
 
 
-def _certainty(evaluation: Evaluation, measure: str, order: list[str], name: Callable[[str], str]) -> str:
-    """P(best) of the leader, which systems cannot be told apart from it, and what would settle it."""
+def _guess(evaluation: Evaluation, order: list[str], name: Callable[[str], str]) -> str:
+    """What runs alone say: the likeliest best system, from which of the others it cannot be told apart, what helps."""
+    measure, best = evaluation.measures[0], order[0]
+    what = name(title_of(evaluation, measure))
+    twins, same, _ = _beside(evaluation, measure, order)
+    won = chance(p_best(evaluation, measure)[best])
+    guess = f"Best guess without judgments: {name(best)} (P(best) {won} of {len(order)} systems, by {what})"
+    if len(twins) == len(order) - 1:
+        return f"{_twins([best, *twins], name)}: they are equal, whatever the labels"
+    equal = f"; {_twins([best, *twins], name)}" if twins else ""
+    if not same:
+        return f"{guess}{equal}"
+    others = listed([name(one.against) for one in same], NAMED, len(same))
+    return (
+        f"{guess}{equal}. Nothing is settled: it cannot be told apart from {others}; {USUAL} labels usually settle "
+        f"it ({DECIDE})"
+    )
+
+
+def _twins(systems: list[str], name: Callable[[str], str]) -> str:
+    return f"{listed([name(one) for one in systems], NAMED)} are the same on every query"
+
+
+def _beside(evaluation: Evaluation, measure: str, order: list[str]) -> tuple[list[str], list[Chances], list[Chances]]:
+    """The leader beside the others: those that are the same on every query, those it cannot be told apart from, all."""
     best, others = order[0], set(order[1:])
-    won = p_best(evaluation, measure)
-    if best not in won:
-        return "; how sure that is, is unknown"
     pairs = chances(evaluation, measure, comparison_with_best(evaluation, measure))
     against = [one if one.system == best else one.turned() for one in pairs]
     against = [one for one in against if one.system == best and one.against in others]
     twins = [one.against for one in against if one.tie == 1 and _alike(evaluation.scores, measure, best, one.against)]
     same = [one for one in against if not one.differs and one.against not in twins]
-    same.sort(key=lambda one: one.superiority)
-    named = [name(one) for one in (best, *twins)]
-    equal = f"; {listed(named, NAMED)} are the same on every query: no label tells them apart" if twins else ""
+    return twins, sorted(same, key=lambda one: one.superiority), against
+
+
+def _certainty(evaluation: Evaluation, measure: str, order: list[str], name: Callable[[str], str]) -> str:
+    """P(best) of the leader, which systems cannot be told apart from it, and what would settle it."""
+    best, won = order[0], p_best(evaluation, measure)
+    if best not in won:
+        return "; how sure that is, is unknown"
+    twins, same, against = _beside(evaluation, measure, order)
+    equal = f"; {_twins([best, *twins], name)}: no label tells them apart" if twins else ""
     settles = _by_labels(evaluation) if same else ""
     if len(order) == 2 and against:
         if twins:
@@ -353,13 +401,27 @@ def _odds(one: Chances) -> str:
 
 def _by_labels(evaluation: Evaluation) -> str:
     """What would settle it: labels, with the command that chooses them, or what the doubt mostly comes from."""
-    if evaluation.kind == "consensus":
-        return f"; {USUAL} labels usually settle it ({NEXT})"
     if evaluation.kind == "sample":
-        more = "more labels" if evaluation.further is None else f"about {_round(evaluation.further)} more labels"
-        return f"; {more} would settle it ({AGAIN})" if evaluation.further != 0 else ""
+        forecast = evaluation.further
+        return "" if forecast is not None and not forecast.median else f"; {foreseen(forecast)} ({AGAIN})"
     helps = remedy(evaluation)
     return f"; {helps}" if helps else ""
+
+
+def foreseen(forecast: Forecast | None) -> str:
+    """How many more labels will settle it: the median with the quartiles, or how likely 300 are to be enough."""
+    if forecast is None:
+        return "more labels would settle it"
+    known = not math.isnan(forecast.low)  # a file of 0.1 has the median alone
+    if forecast.median > FAR:
+        likely = f"; 300 are enough with probability {chance(forecast.later)}" if known else ""
+        return f"more than {FAR} more labels are likely needed{likely}"
+    between = f" ({_up(forecast.low):,} to {_up(forecast.high):,})" if known else ""
+    return f"about {_up(forecast.median):,} more labels{between} would settle it"
+
+
+def _up(labels: float) -> int:
+    return STEP * math.ceil(labels / STEP)
 
 
 def _shaky(evaluation: Evaluation) -> str:
@@ -517,9 +579,15 @@ def estimated(found: Estimates, confidence: float) -> str:
 def settled(now: Look) -> str:
     """The verdict of a loop of labels: what they say, and whether it is settled, by the model or by a guarantee."""
     count = len(now.learned.judged)
+    if now.equal:
+        what = "The two" if isinstance(now.question.about, tuple) else "All systems"
+        return f"{what} return the same items: they are equal on {now.question.measure}, whatever the labels."
     if not count:
-        return "No label yet: what follows is only the consensus of the systems, and it is often wrong at the top."
-    end = f"It counts as settled from {now.question.until:g} on."
+        return (
+            "No label yet: the order is a guess by the consensus of the systems, which is often wrong at the top. "
+            f"P(best) of {now.leader} is {chance(float(now.best[now.found.systems.index(now.leader)]))}."
+        )
+    end = f"It counts as settled from {now.question.until:g} on, at two looks in a row."
     if now.proof is not None:
         end = _guaranteed(now, now.proof)
     elif now.is_settled:
@@ -532,9 +600,16 @@ def _modelled(now: Look) -> str:
     if isinstance(about, tuple):
         other = about[1] if now.leader == about[0] else about[0]
         return f"{now.leader} is better than {other} with probability {sure}"
-    if about == "best":
-        return f"{now.leader} is the best with probability {sure}"
-    return f"{now.done:,} of {now.pairs:,} pairs of systems are in order; {now.leader} leads"
+    if about == "order":
+        return f"{now.done:,} of {now.pairs:,} pairs of systems are in order; {now.leader} leads"
+    text = f"{now.leader} is {best_or_near(now.question.margin)} with probability {sure}"
+    best = chance(float(now.best[now.found.systems.index(now.leader)]))
+    return f"{text} (the best: {best})" if now.question.margin else text
+
+
+def best_or_near(margin: float) -> str:
+    """What a system is that counts as the best: `the best`, or `the best, or within .01 of it,`."""
+    return f"the best, or within {f'{margin:g}'.lstrip('0')} of it," if margin else "the best"
 
 
 def _guaranteed(now: Look, proof: Proof) -> str:

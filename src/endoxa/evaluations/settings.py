@@ -34,6 +34,9 @@ WORDS: dict[str, str] = {
     "bundle": "a benchmark bundle", "ratings": "ratings",
 }  # fmt: skip
 SCORED: tuple[Kind, ...] = ("judgments", "preferences", "opinions", "belief", "consensus", "votes")
+LOOKED_UP: tuple[Kind, ...] = tuple(
+    kind for kind in SCORED if kind != "consensus"
+)  # each item has a grade, or a belief
 LISTED: tuple[Kind, ...] = (*SCORED, "sample")
 JUDGED: tuple[Kind, ...] = ("judgments", "preferences")
 DOUBTED: tuple[Kind, ...] = ("opinions", "belief", "consensus", "sample", "votes")
@@ -85,17 +88,18 @@ class Settings:
         "trec", "Order of items with equal scores: by id, as read, the mean over all orders, or the worst and best.",
         POLICY, **_choice("ties")
     )
-    missing: Missing = setting("empty", "Judged topics that a run lacks.", POLICY, SCORED, **_choice("missing"))
+    missing: Missing = setting("empty", "Judged topics that a run lacks.", POLICY, LOOKED_UP, **_choice("missing"))
     unjudged: Unjudged = setting(
-        "nonrelevant", "Items without a judgment.", POLICY, ("judgments", "opinions", "belief", "consensus"),
-        **_choice("unjudged")
+        "nonrelevant", "Items without a judgment.", POLICY, ("judgments", "opinions", "belief"), **_choice("unjudged")
     )
-    undefined: Undefined = setting("nan", "Queries on which a measure is 0/0.", POLICY, SCORED, **_choice("undefined"))
+    undefined: Undefined = setting(
+        "nan", "Queries on which a measure is 0/0.", POLICY, LOOKED_UP, **_choice("undefined")
+    )
     cut: int | None = setting(
         None, "Keep only the first N items of every list.", POLICY, LISTED, flags=("-M", "--cut"), metavar="N", least=1
     )
     compat: Compat = setting(
-        "none", "Reproduce the digits of a trec_eval release.", POLICY, SCORED, **_choice("compat")
+        "none", "Reproduce the digits of a trec_eval release.", POLICY, LOOKED_UP, **_choice("compat")
     )
     assessors: Assessors = setting(
         "one", "mean: score each assessor (column 2 of the judgments) separately, then average.", POLICY, JUDGED,
@@ -135,8 +139,8 @@ class Settings:
         False, "The runs vote beside the people (Dawid–Skene).", BELIEF, ("opinions",), hidden=True
     )
     people: int | None = setting(
-        None, "Resamples of the people asked, or of the systems that vote.", BELIEF, ("opinions", "consensus", "votes"),
-        metavar="N", least=0
+        None, "Resamples of the people asked, or of the systems that vote.", BELIEF, ("opinions", "votes"), metavar="N",
+        least=0
     )
     worlds: int = setting(
         WORLDS, "Possible worlds that are drawn from the belief.", BELIEF, (*DOUBTED, "bundle"), metavar="N", least=2

@@ -111,7 +111,7 @@ def modelled(measure: str) -> str:
 
 def title_of(evaluation: Evaluation, measure: str) -> str:
     """The measure as tables and sentences name it: what labels teach has a name of its own."""
-    return modelled(measure) if evaluation.kind == "sample" else measure
+    return modelled(measure) if evaluation.is_modelled else measure
 
 
 def _rows(summary: pl.DataFrame | Rows) -> Rows:
@@ -276,7 +276,7 @@ def chances(evaluation: Evaluation, measure: str, comparison: Comparison | None 
         better, tie = _float(row["p_better"]), _float(row["p_tie"])
         worse = math.nan if math.isnan(better) else max(0.0, 1 - better - tie)
         difference, lo, hi = (_float(row[name]) for name in ("difference", "lo", "hi"))
-        by_chance = evaluation.kind == "sample" or math.isnan(lo)
+        by_chance = evaluation.is_modelled or math.isnan(lo)
         found.append(Chances(row["system"], row["baseline"], better, tie, worse, difference, lo, hi, by_chance))
     return found
 

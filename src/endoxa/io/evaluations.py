@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from endoxa.comparisons.forecast import Forecast
 from endoxa.errors import FileError
 from endoxa.evaluations.evaluation import Evaluation, File
 from endoxa.evaluations.settings import Settings
@@ -48,7 +49,8 @@ def _as_json(evaluation: Evaluation) -> dict[str, Any]:
     }
     return {
         "format": FORMAT, "version": VERSION, "kind": evaluation.kind, "title": evaluation.title,
-        "sentences": list(evaluation.sentences), "further": evaluation.further,
+        "sentences": list(evaluation.sentences),
+        "forecast": None if evaluation.further is None else evaluation.further.facts(),
         "warnings": texts(evaluation.warnings), "notes": texts(evaluation.notes),
         "facts": {"warnings": plain(evaluation.warnings), "notes": plain(evaluation.notes)},
         "settings": settings, "baseline": evaluation.baseline, "virtual": evaluation.virtual,
@@ -96,7 +98,7 @@ def of_text(source: Source, text: str, scores: Scores | None = None) -> Evaluati
         return Evaluation(
             kind=content["kind"], scores=scores, summary=_frame(content["summary"]), settings=Settings(**settings),
             compared=pairs and Comparison(_frame(pairs["frame"]), of_plain(pairs.get("facts", pairs["notes"]))),
-            forecast=content.get("further"), doubts=None if content["doubts"] is None else _frame(content["doubts"]),
+            forecast=_forecast(content), doubts=None if content["doubts"] is None else _frame(content["doubts"]),
             tables={name: _frame(columns) for name, columns in content["tables"].items()},
             warnings=of_plain(facts["warnings"], "warning"), notes=of_plain(facts["notes"]),
             baseline=content["baseline"], virtual=content["virtual"], title=content["title"],
@@ -105,6 +107,14 @@ def of_text(source: Source, text: str, scores: Scores | None = None) -> Evaluati
     except (*faults.JSON, *faults.CONTENT, *faults.PARQUET) as error:
         what = f"the evaluation is damaged ({type(error).__name__}: {str(error)[:60]})"
         raise FileError(source.label, what, "write the file again") from None
+
+
+def _forecast(content: dict[str, Any]) -> Forecast | None:
+    """The forecast; 0.1 has the number of further labels alone."""
+    if content.get("forecast") is not None:
+        return Forecast(**content["forecast"])
+    further = content.get("further")
+    return None if further is None else Forecast(further, math.nan, math.nan, math.nan, math.nan)
 
 
 def _frame(columns: dict[str, Any]) -> pl.DataFrame:

@@ -77,12 +77,14 @@ class LinearForm:
     gain    what a grade is worth; None where a relevant item counts 1
     k       only the first k items of a list count; None for all
     ratio   the value is a ratio of expectations; else it is the expectation itself
+    compressed  differences under a belief are smaller than the true ones (by a factor of 1.1 to 2): .01 is not .01
     """
 
     slopes: Callable[[Places, Floats, Floats], Slopes]
     gain: Callable[[Floats], Floats] | None = None
     k: int | None = None
     ratio: bool = False
+    compressed: bool = False
 
     def steps(self, levels: Sequence[float]) -> Floats:
         """What passing each level adds to the worth of an item."""
@@ -105,7 +107,7 @@ def recall_linear(*, k: int | None = None) -> LinearForm:
 
 def average_precision_linear(*, k: int | None = None, norm: str = "R") -> LinearForm | None:
     """AP, divided by the number of relevant items."""
-    return LinearForm(_average_precision(k), k=k, ratio=True) if norm == "R" else None
+    return LinearForm(_average_precision(k), k=k, ratio=True, compressed=True) if norm == "R" else None
 
 
 def _additive(weight: Callable[[Ints], Floats]) -> Callable[[Places, Floats, Floats], Slopes]:

@@ -109,9 +109,9 @@ def influences(learned: Learned, measure: Measure, p: Floats, about: About = "or
         sign = (universe.system == first).astype(np.float64) - (universe.system == second)
         apart = np.bincount(universe.row, weights=entry * sign, minlength=len(p))
         return np.asarray(np.abs(apart + (shared[first] - shared[second])[universe.topic]))
-    weight = np.full(len(universe.systems), 1.0)
+    weight = (universe.twins == np.arange(len(universe.systems))).astype(np.float64)  # a copy adds nothing
     if about == "best":
-        weight = posterior(learned, measure).best() + DOUBTFUL
+        weight = weight * (posterior(learned, measure).best + DOUBTFUL)
     elif about != "order":
         raise TextError(f"a choice is about the order, the best, or two systems, not {about!r}")
     weight = weight / weight.sum()

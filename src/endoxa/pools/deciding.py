@@ -8,13 +8,15 @@ for the next batch. Stopping is by the model: simulations show how often it stop
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 import polars as pl
 
 from endoxa.beliefs.learned import Judged, Learned, Universe, learn
-from endoxa.comparisons.posterior import Posterior, posterior
+from endoxa.comparisons.forecast import Forecast, forecast
+from endoxa.comparisons.posterior import NEARLY, Posterior, posterior
 from endoxa.errors import TextError
 from endoxa.frozen import dataclass
 from endoxa.measures.grammar import Measure
@@ -25,23 +27,25 @@ from endoxa.pools.guaranteed import Draws, Game
 from endoxa.tables import Floats, Ints, Opinions
 
 LEAST = 25  # labels before which nothing is settled
+APART = 25  # labels between the two looks that must agree
 MOST = 1_000  # labels after which a simulated loop gives up
-FUTURES = 5  # simulated courses behind the number of labels that are still needed
-FARTHEST = 640  # labels beyond which that number is only said to be larger
-STEPS = (10, 20, 40, 80, 160, 320)  # labels after which a simulated course looks at the verdict
 Oracle = Callable[[Ints], Floats]  # rows of the universe to grades
 Pick = Callable[[Learned, int, np.random.Generator], Ints]  # what was learned and a number to rows of the universe
 
 
 @dataclass(frozen=True)
 class Question:
-    """What labels are to settle: who is best, the whole order, or which of two systems is better."""
+    """What labels are to settle: who is best, the whole order, or which of two systems is better.
+
+    exactly  the best must be known exactly; else it may be within .01 of the best
+    """
 
     measure: Measure
     about: About = "best"
     until: float = UNTIL
     mixing: float = MIXING
     guarantee: bool = False
+    exactly: bool = False
 
     def __post_init__(self) -> None:
         refuse_outside("until", self.until, UNTIL)
@@ -49,6 +53,16 @@ class Question:
             raise TextError(f"labels cannot settle {self.measure}", remedy="name AP, P@k, R@k, DCG@k or nDCG@k")
         if not isinstance(self.about, tuple) and self.about not in {"best", "order"}:
             raise TextError(f"a question is about best, order, or a pair of systems (A, B), not {self.about!r}")
+
+    @property
+    def margin(self) -> float:
+        """How far below the best a system may be that is called the best: .01, or 0 where the best is sought exactly.
+
+        It is 0 for AP, too, whose differences are larger than the model says: there, .01 of the model is more.
+        """
+        linear = self.measure.linear
+        exact = self.about != "best" or self.exactly or (linear is not None and linear.compressed)
+        return 0.0 if exact else NEARLY
 
     def game(self, universe: Universe) -> Game:
         """The question as a game with a guarantee."""
@@ -77,8 +91,10 @@ class Proof:
 class Look:
     """The verdict as it stands.
 
-    chance   probability of the leading answer: P(best) of the leader, P(better) of the leading one of two systems; of
-             an order the least certainty of any pair
+    best     P(best) of every system
+    chance   probability of the leading answer: that the leader is the best, or within .01 of it where the question
+             allows that; P(better) of the leading one of two systems; of an order the least certainty of any pair
+    equal    the systems that are asked about return the same: whatever the labels, they are equal
     done     pairs of systems that are decided by the model, of `pairs`
     proof    what is guaranteed; None where the question asks for no guarantee
     """
@@ -88,6 +104,7 @@ class Look:
     best: Floats
     leader: str
     chance: float
+    equal: bool
     done: int
     pairs: int
     proof: Proof | None = None
@@ -103,15 +120,39 @@ class Look:
         return self.deciding.learned
 
     @property
+    def passes(self) -> bool:
+        """Whether this look alone would settle it: from 25 labels on, unless all labels are alike."""
+        judged, unjudged = self.learned.judged, self.learned.unjudged
+        enough = len(judged) >= min(LEAST, len(unjudged))
+        return enough and self.chance >= self.question.until and (not judged.is_uniform or not unjudged.any())
+
+    @property
     def is_settled(self) -> bool:
-        """Whether the question is settled: never by fewer than 25 labels, nor by labels that are all alike."""
-        judged = self.learned.judged
-        if len(judged) < min(LEAST, self.learned.universe.rows.height):
-            return False
+        """Whether the question is settled: at two looks in a row, 25 labels apart, with the same leader.
+
+        The look at the labels before the last 25 is not needed where nothing is left to judge.
+        """
+        if self.equal:
+            return True
         if self.proof is not None:
-            return self.proof.is_complete
-        alike = float(judged.tails[0].mean()) in {0.0, 1.0}
-        return self.chance >= self.question.until and (not alike or not self.learned.unjudged.any())
+            return self.proof.is_complete and len(self.learned.judged) >= min(LEAST, len(self.learned.unjudged))
+        if not self.passes or not self.deciding.left:
+            return self.passes
+        before = self.deciding.earlier.verdict
+        return before.passes and before.leader == self.leader
+
+    @cached_property
+    def forecast(self) -> Forecast | None:
+        """How many more labels will settle it; None for an order, and for a guarantee."""
+        question = self.question
+        if question.guarantee or question.about == "order":
+            return None
+        if self.is_settled:
+            return Forecast.of(np.zeros(1))
+        pair = [self.found.systems.index(name) for name in question.about] if question.about != "best" else None
+        return forecast(
+            self.found, len(self.learned.judged), until=question.until, margin=question.margin, systems=pair
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,27 +198,38 @@ class Deciding:
         return int((self.learned.unjudged & choosing.askable(self.universe, self.question.measure)).sum())
 
     @cached_property
+    def earlier(self) -> Deciding:
+        """The question as it was before the last 25 labels."""
+        judged = self.learned.judged
+        judged = judged.some(judged.given < len(judged) - APART)
+        asked = replace(self.question, guarantee=False)
+        return Deciding(asked, _fitted(asked, self.universe, judged, self.learned), Draws.none())
+
+    @cached_property
     def verdict(self) -> Look:
         """What the labels so far say about the question."""
         question = self.question
         found = posterior(self.learned, question.measure)
-        systems, better, best = found.systems, found.better, found.best()
-        leader = int(np.argmax(found.mean))
-        upper = better[np.triu_indices(len(systems), 1)]
+        systems, superiority, best = found.systems, found.superiority, found.best
+        sure = np.where(found.tie, 1.0, np.maximum(superiority, 1 - superiority))[np.triu_indices(len(systems), 1)]
+        leader = int(np.nanargmax(found.worth)) if not np.isnan(found.worth).all() else 0
+        equal = bool(found.tie.all())
         if isinstance(question.about, tuple):
             first, second = (systems.index(choosing.system_of(self.universe, name)) for name in question.about)
-            leader = first if better[first, second] >= 0.5 else second
-            chance = float(max(better[first, second], better[second, first]))
-        elif question.about == "best":
-            leader = int(np.argmax(best))
-            chance = float(best[leader])
+            leader = first if superiority[first, second] >= 0.5 else second
+            chance = float(max(superiority[first, second], superiority[second, first]))
+            equal = bool(found.tie[first, second])
+        elif question.about == "order":
+            chance = float(sure.min(initial=1.0))
+        elif question.margin:
+            chance = float(found.nearly_best[leader])
         else:
-            chance = float(np.maximum(upper, 1 - upper).min(initial=1.0))
-        done = int((np.maximum(upper, 1 - upper) >= question.until).sum())
+            chance = float(best[leader])
+        done = int((sure >= question.until).sum())
         proof = self._proof() if question.guarantee else None
         if proof is not None and proof.is_complete and question.about != "order":
             leader = systems.index(proof.left[0])
-        return Look(self, found, best, systems[leader], chance, done, len(upper), proof)
+        return Look(self, found, best, systems[leader], chance, equal, done, len(sure), proof)
 
     def _proof(self) -> Proof:
         universe, game = self.universe, self.question.game(self.universe)
@@ -274,44 +326,6 @@ def _with(judged: Judged, rows: Ints, grades: Floats) -> Judged:
     before = np.array([judged.at_least(level) for level in levels]).reshape(len(levels), len(judged))
     after = np.array([grades >= level for level in levels], dtype=np.float64)
     every = np.concatenate([judged.rows, rows])
+    given = np.concatenate([judged.given, len(judged) + np.arange(len(rows))])
     order = np.argsort(every, kind="stable")
-    return Judged(every[order], levels, np.concatenate([before, after], axis=1)[:, order])
-
-
-def further(deciding: Deciding, *, futures: int = FUTURES, seed: int = 0) -> int | None:
-    """The median number of further labels until the question is settled; None where more than 640 are likely.
-
-    It is about the stop by the model; for a guarantee it is not estimated (None). Each future draws the coefficients
-    and the relevance of every unjudged pair from what was learned, answers pairs chosen as the next ones would be, and
-    looks after 10, 20, 40, … of them.
-    """
-    if deciding.verdict.is_settled:
-        return 0
-    if deciding.question.guarantee:
-        return None
-    needed = []
-    for future in range(futures):
-        rng = np.random.default_rng((seed, future))
-        grades = _drawn(deciding.learned, rng)
-        left = min(FARTHEST, deciding.left)
-        if not left:
-            return None
-        rows = rows_of(deciding.universe, deciding.ask(left, number=1, rng=rng))
-        found, then, before = FARTHEST + 1, deciding, 0
-        for count in [step for step in STEPS if step < left] + [left]:
-            then = then.answered(rows[before:count], grades[rows[before:count]])
-            before = count
-            if then.verdict.is_settled:
-                found = count
-                break
-        needed.append(found)
-    middle = int(np.median(needed))
-    return middle if middle <= FARTHEST else None
-
-
-def _drawn(learned: Learned, rng: np.random.Generator) -> Floats:
-    """Grades of every row, drawn from what was learned."""
-    tails = learned.drawn(1, rng)[..., 0]
-    u = rng.random(tails.shape[1])
-    levels = np.array([0.0, *learned.levels])
-    return np.asarray(levels[(u < tails).sum(0)])
+    return Judged(every[order], levels, np.concatenate([before, after], axis=1)[:, order], given[order])

@@ -269,8 +269,7 @@ def draw(
 
 def plan_of(universe: Universe, game: Game, judged: Judged, rows: Ints, capital: Floats) -> Plan:
     """The plan that follows from the labels of these rows, and from the games won so far."""
-    kept = np.isin(judged.rows, rows)
-    known = Judged(judged.rows[kept], judged.levels, judged.tails[:, kept])
+    known = judged.some(np.isin(judged.rows, rows))
     key = (known.rows.tobytes(), known.tails.tobytes(), np.sort(rows).tobytes(), game.won(capital).tobytes())
     return _plan(universe, game, _Known(known, rows, capital, key))
 

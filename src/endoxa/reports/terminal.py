@@ -120,7 +120,8 @@ def _doubtful(evaluation: Evaluation, width: int) -> Iterator[Any]:
     if everything := _virtual(evaluation):
         yield plain(everything)
     if "depths" in evaluation.tables:
-        yield f"\n[bold]The order on {plain(first)} at other vote depths[/bold] (tau to the order above, which counts)"
+        what = f"The order on {plain(first)} at other vote depths"
+        yield f"\n[bold]{what}[/bold] (tau to the consensus at the depth that counts)"
         yield frame_table(evaluation.tables["depths"], width=width)
 
 
@@ -139,7 +140,11 @@ def ranking(evaluation: Evaluation, measure: str) -> pl.DataFrame:
     rows = evaluation.summary.filter((pl.col("measure") == measure) & contends)
     place = {one.system: number for number, one in enumerate(order_of(evaluation, measure))}
     rows = rows.sort(pl.col("system").replace_strict(place, return_dtype=pl.Int64))
-    columns: dict[str, Any] = {"system": rows["system"], "mean": rows["value"], "interval": _intervals(rows)}
+    columns: dict[str, Any] = {"system": rows["system"], "mean": rows["value"]}
+    if rows["lo"].is_not_nan().any():
+        columns["interval"] = _intervals(rows)
+    if "consensus" in rows.columns:
+        columns["consensus"] = rows["consensus"]
     if "without_own_vote" in rows.columns:
         columns["without own vote"] = rows["without_own_vote"]
     columns["P(best)"] = [_probability(value) for value in rows["p_best"]]

@@ -128,6 +128,7 @@ class Settings:
     about       best, order, or two systems "A,B": what is to be settled
     until       the probability at which it is settled
     guarantee   settle it by draws whose verdict holds whatever the model; needs more labels
+    exactly     the best must be known exactly; else it may be within .01 of the best (with AP never)
     common      number of tasks that every judge gets first; calibration of the judges needs them
     overlap     number of judges per main task
     limit       maximum number of main tasks per judge
@@ -148,6 +149,7 @@ class Settings:
     about: str = "best"
     until: float = 0.95
     guarantee: bool = False
+    exactly: bool = False
     tasks_per_query: int = 3
     gamma: float = 1.0
     floor: float = 0.1

@@ -24,7 +24,7 @@ def question_of(settings: Settings) -> Question:
     about, measure, screen = choosing.about_of(settings.about), parse(settings.measure), settings.shape
     grades = [grade.value for grade in screen.grades] or screen.scale
     refuse_out_of_reach([measure], grades, f"the screen {screen.name}", "choose a screen with higher grades")
-    return Question(measure, about, settings.until, guarantee=settings.guarantee)
+    return Question(measure, about, settings.until, guarantee=settings.guarantee, exactly=settings.exactly)
 
 
 def begin(settings: Settings, run: Run, labels: Opinions | None = None) -> Deciding:

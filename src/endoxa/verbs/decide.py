@@ -48,6 +48,7 @@ def decide(
     about: About = "best",
     until: float = UNTIL,
     guarantee: bool = False,
+    exactly: bool = False,
     title: str = "",
     command: str = "",
     **settings: Unpack[Given],
@@ -57,7 +58,9 @@ def decide(
     `run` holds two systems or more; `labels` are judged pairs, from one or several rounds and judges, in any form. The
     question is `about` the best system, the order, or two systems (a pair of names), on the first measure that can be
     linearised. tables["verdict"] has one row: measure, about, leader, chance, until, settled, by, left, labels,
-    decided, pairs. It is settled by the model, when the chance passes `until`. With `guarantee` the verdict holds
+    decided, pairs, margin, p_best, and the forecast of further labels: further, further_low, further_high. It is
+    settled by the model, when the chance passes `until` now and 25 labels before. The best may be within .01 (`margin`)
+    of the best, but not with AP, nor with `exactly`. With `guarantee` the verdict holds
     whatever the model (`pools/guaranteed`), and `left` counts the systems that may still be the best; this needs labels
     of `endoxa decide --guarantee`. Without labels the evaluation has only the consensus of the systems, and nothing is
     settled.
@@ -75,7 +78,7 @@ def decide(
     from endoxa.verbs.inputs import labels_of, run_of, settings_of
 
     evaluation = evaluate(run, None, measures, labels=labels, title=title, command=command, **settings)
-    question = Question(measure_of(measures), about, until, guarantee=guarantee)
+    question = Question(measure_of(measures), about, until, guarantee=guarantee, exactly=exactly)
     if evaluation.decider is not None:
         deciding = evaluation.decider(question)
     else:  # nothing was learned from labels
@@ -87,7 +90,11 @@ def decide(
 def _row(now: Look) -> pl.DataFrame:
     import polars as pl
 
-    about = now.question.about
+    about, forecast = now.question.about, now.forecast
+    further = {
+        "further": forecast and forecast.median, "further_low": forecast and forecast.low,
+        "further_high": forecast and forecast.high,
+    }  # fmt: skip
     return pl.DataFrame(
         {
             "measure": [str(now.question.measure)], "about": [about if isinstance(about, str) else ",".join(about)],
@@ -95,6 +102,8 @@ def _row(now: Look) -> pl.DataFrame:
             "by": ["model" if now.proof is None else "guarantee"],
             "left": pl.Series([None if now.proof is None else len(now.proof.left)], dtype=pl.Int64),
             "labels": [len(now.learned.judged)], "decided": [now.done], "pairs": [now.pairs],
+            "margin": [now.question.margin], "p_best": [float(now.best[now.found.systems.index(now.leader)])],
+            **{name: pl.Series([value], dtype=pl.Float64) for name, value in further.items()},
         }
     )  # fmt: skip
 
@@ -113,6 +122,7 @@ def prepare(
     about: Asked = "best",
     until: Annotated[float, option("Probability at which it is settled.", metavar="P")] = UNTIL,
     guarantee: Annotated[bool, option("Settle it whatever the model: needs more labels, often many more.")] = False,
+    exactly: Annotated[bool, option("Find the best exactly; else it may be within .01 of it (AP: always).")] = False,
     batch: Annotated[int, option("Pairs that are chosen at a time.", least=1)] = BATCH,
     screen: str = SCREEN,
     labels: Labelled = (),
@@ -151,7 +161,7 @@ def prepare(
     settings = Settings(
         name=STUDY, screen=screen, title="Which system is better?", choose="decide", common=0, count=batch,
         rounds=settling.ROUNDS, measure=str(measure_of(measures)), about=about, until=float(until),
-        guarantee=guarantee, skip=not guarantee, seed=seed,
+        guarantee=guarantee, exactly=exactly, skip=not guarantee, seed=seed,
     )  # fmt: skip
     settling.question_of(settings)  # refuses what cannot be settled before anything is read
     runs = [source_of(run) for run in runs]
@@ -191,7 +201,7 @@ def _refuse_other(wanted: Any, begun: Any, run: Run, before: Run | None, home: P
         raise TextError(
             f"the answers in {home} are about other systems ({names})", remedy="say --home with another folder"
         )
-    for name in ("measure", "about", "until", "guarantee"):
+    for name in ("measure", "about", "until", "guarantee", "exactly"):
         if (now := getattr(wanted, name)) != (then := getattr(begun, name)):
             raise TextError(
                 f"the answers in {home} were begun with {name} {then}, not {now}", remedy="say the same, or --home"

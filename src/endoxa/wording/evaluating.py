@@ -102,6 +102,9 @@ NOTES: dict[str, Template] = {
         f"The belief mentions less than a tenth of the items of {few_of(systems)}; its rule for unmentioned items "
         "decides about the others."
     ),
+    "doubt.no_chances":
+        "This belief is made of the systems' own lists, so it gives no interval and no P(better). Evaluate the runs "
+        "alone, or with labels, for probabilities that were measured to hold.",
     "doubt.people": lambda systems: (
         f"Asking other people of the same kind moves the mean of {few_of(systems)} by more than its spread: the belief "
         "depends on who was asked, and the order by P(best) can differ from the order by mean."
@@ -200,11 +203,22 @@ NOTES: dict[str, Template] = {
     "sample.empty_lists": lambda systems: (
         f"{few_of(systems)} returned nothing for some topics; these count as empty lists."
     ),
-    "sample.few_labels": "With only {labels:,} of at least {least} labels, P(best) and P(better) are too sure.",
+    "sample.few_labels": "Nothing counts as settled before {least} labels; there are {labels:,}.",
     "sample.against_consensus":
         "The labels contradict the consensus of the systems (tau {tau:.2f} between the two orders): trust the labels.",
-    "sample.no_leader":
-        "No system is clearly the best: P(best) of the leader is {best:.2f}, and such values are too sure.",
+    "sample.same": lambda systems, measure, depth: (
+        f"{listed(systems, WARNED)} return the same {f'first {depth} items' if depth else 'items'} on every query: "
+        f"they are equal on {measure}, whatever the labels"
+    ),
+    "sample.practically_same": lambda pairs, measure, within: (
+        f"practically the same on {measure} (apart by at most {f'{within:g}'.lstrip('0')}, with a probability of .95): "
+        + listed([f"{one} and {other}" for one, other in pairs], WARNED, len(pairs))
+    ),
+    "sample.own_finds": lambda systems, first, pair: (
+        f"Many of the first {first} items of {few_of([f'{one} ({share:.0%})' for one, share in systems.items()])} were "
+        "returned by no other system and have no label. Such a system stays underrated until its own finds are "
+        f"labelled: endoxa next RUNS --labels FILE --about {','.join(pair)}"
+    ),
     "bundle.coverage": _coverage,
     "bundle.strange": "not scored by everything in the bundle: {reason}",
     "bundle.intervals": "intervals: {confidence:.0%}, where the judgments support one",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def first_of(evaluation: Evaluation) -> Figure | None:
     """The figure that belongs to the answer: intervals, or where each mean may lie; None where there is none."""
-    if evaluation.kind in {"ratings", "bundle", "sample"} or not evaluation.measures:
+    if evaluation.kind in {"ratings", "bundle"} or evaluation.is_modelled or not evaluation.measures:
         return None
     measure = evaluation.measures[0] if evaluation.in_doubt else headline(evaluation)
     if evaluation.in_doubt:
@@ -47,7 +47,8 @@ def all_of(evaluation: Evaluation) -> dict[str, Figure]:
         name = "".join(sign if sign.isalnum() else "-" for sign in measure).strip("-")
         lower = measure in evaluation.lower
         if evaluation.in_doubt:
-            drawn[f"ridges-{name}"] = ridges(evaluation, measure)
+            if not evaluation.is_modelled:
+                drawn[f"ridges-{name}"] = ridges(evaluation, measure)
             if evaluation.comparison is not None:
                 drawn[f"better-{name}"] = better(evaluation, measure)
             continue

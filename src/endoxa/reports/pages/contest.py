@@ -13,7 +13,7 @@ from endoxa.evaluations.consensus import UNSTABLE
 from endoxa.evaluations.contest import Course, Verdicts
 from endoxa.evaluations.cutoffs import Cutoffs
 from endoxa.evaluations.evaluation import Evaluation
-from endoxa.evaluations.sentences import consensual
+from endoxa.evaluations.sentences import best_or_near, consensual
 from endoxa.evaluations.standings import chances
 from endoxa.formatting import capitalised, chance, clean, html_of, listed, number
 from endoxa.frozen import dataclass
@@ -88,16 +88,16 @@ def turn(contest: Contest, *, name: Callable[[str], str] = str) -> str:
     if course is None or not voted:
         return ""
     leader = _leaders(contest.verdicts)[voted[0]]
-    sure = f"best with probability {chance(course.chance)}"
-    open_ = "" if course.is_settled else f" It counts as settled from {course.until:g} and {LEAST} labels on."
+    sure = f"{best_or_near(course.margin)} with probability {chance(course.chance)}"
+    open_ = "" if course.is_settled else f" That is not settled: {course.until:g} at two looks in a row would be."
     if leader == course.leader:
         text = (
             f"The consensus of the systems puts {name(leader)} first, and {course.labels} labels of the folder names "
         )
-        return f"{text}{'confirm' if course.is_settled else 'agree with'} it: {name(leader)} is the {sure}.{open_}"
+        return f"{text}{'confirm' if course.is_settled else 'agree with'} it: {name(leader)} is {sure}.{open_}"
     return (
         f"The consensus of the systems is doubtful: it puts {name(leader)} first, but after {course.labels} labels of "
-        f"the folder names {name(course.leader)} is the {sure}.{open_}"
+        f"the folder names {name(course.leader)} is {sure}.{open_}"
     )
 
 
@@ -197,7 +197,8 @@ def _labels(contest: Contest) -> Section | None:
         return None
     systems = notable(course.curve)
     after = course.curve.pivot("system", index="labels", values="p_best").sort("labels")
-    best = f"{course.leader} is the best with probability {chance(course.chance)} after {course.labels} labels"
+    sure = f"{best_or_near(course.margin)} with probability {chance(course.chance)}"
+    best = f"{course.leader} is {sure} after {course.labels} labels"
     lines = [
         doubt(contest.verdicts),
         f"Asked for labels of the folder names, {best}"

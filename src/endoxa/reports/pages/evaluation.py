@@ -55,7 +55,9 @@ def _sections(evaluation: Evaluation) -> Iterator[Section | None]:
     """The sections of the page in their order; None for those that there is nothing to say in."""
     if evaluation.in_doubt:
         yield _doubtful_summary(evaluation)
-        if evaluation.kind != "sample":  # what labels teach about a mean is its order, not its size
+        if (
+            not evaluation.is_modelled and evaluation.comparison is not None
+        ):  # what labels teach about a mean is its order, not its size
             charts = [_ridge(evaluation, measure) for measure in evaluation.measures[:FOLDED]]
             yield Section("ridges", "Distributions", "Where each mean may lie", charts=charts)
         yield _better(evaluation)
@@ -270,7 +272,7 @@ def _pairs(evaluation: Evaluation) -> Section | None:
 
 def _coverage(evaluation: Evaluation) -> Section | None:
     scores = evaluation.scores
-    if scores is None or evaluation.kind == "sample":  # the belief mentions whatever a system returned
+    if scores is None or evaluation.is_modelled:  # the belief mentions whatever a system returned
         return None
     rows = []
     for row in scores.coverage.iter_rows(named=True):
@@ -319,8 +321,10 @@ def _first_measure(evaluation: Evaluation) -> Grid:
     rows = _rows_of(evaluation, measure)
     several = len(evaluation.systems) > 1
     without = "Without own vote: score where the system’s own votes do not count."
+    within_consensus = "Consensus: expected value within the consensus of all systems."
     columns: dict[str, tuple[str, Callable[[float | None], Cell], str]] = {
         "p_best": ("P(best)", cells.chance, "P(best): probability of being the best of all, with all doubts."),
+        "consensus": ("consensus", cells.number, within_consensus),
         "without_own_vote": ("without own vote", cells.number, without),
         "unique": ("unique", cells.share, "Unique: share of its votes that no other system shares."),
     }
@@ -336,7 +340,9 @@ def _first_measure(evaluation: Evaluation) -> Grid:
         if row["system"] != evaluation.virtual
     ]
     title = standings.title_of(evaluation, measure)
-    caption = f"{title} {within(evaluation)}: means over queries, with {100 * evaluation.confidence:g} % intervals"
+    caption = f"{title} {within(evaluation)}: means over queries"
+    if any(row["lo"] is not None and not math.isnan(row["lo"]) for row in rows):
+        caption += f", with {100 * evaluation.confidence:g} % intervals"
     heads = ("system", clean(title), *(columns[name][0] for name in chosen))
     note = " ".join([*_everything(evaluation, [measure]), *(columns[name][2] for name in chosen)])
     return Grid(caption, heads, table, 1, measure in evaluation.lower, note)

@@ -64,17 +64,13 @@ function matrix({ shown, better }) {
   );
 }
 
-function more({ settled, further, labels, decided, pairs, judges, disputed, guarantee }) {
+function more({ settled, forecast, labels, decided, pairs, judges, disputed, guarantee }) {
   const parts = [`${count(labels, "label")} by ${count(judges, "judge")}; ${decided} of ${count(pairs, "pair")} decided by the model.`];
   if (disputed) parts.push(`Judges disagree on ${count(disputed, "pair")}.`);
   if (guarantee) {
     if (!settled) parts.push("How many more labels the guarantee needs is not estimated.");
-  } else if (!settled && labels) {
-    parts.push(
-      further === null
-        ? "More than 600 further labels are likely needed."
-        : `About ${count(further > 100 ? Math.round(further / 50) * 50 : further, "more label")} would probably settle it.`,
-    );
+  } else if (!settled && forecast) {
+    parts.push(`${forecast[0].toUpperCase()}${forecast.slice(1)}.`);
   }
   return parts.join(" ");
 }

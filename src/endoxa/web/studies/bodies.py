@@ -253,6 +253,6 @@ class VerdictOut(BaseModel):
     decided: int
     pairs: int
     guarantee: bool
-    further: int | None
+    forecast: str | None
     history: list[PointOut]
     complete: bool

@@ -10,9 +10,9 @@ import polars as pl
 from fastapi import APIRouter, Request
 
 from endoxa.errors import RefusedError, absent
-from endoxa.evaluations.sentences import settled
+from endoxa.evaluations.sentences import foreseen, settled
 from endoxa.frozen import dataclass
-from endoxa.pools.deciding import Deciding, Look, further
+from endoxa.pools.deciding import Look
 from endoxa.store import making
 from endoxa.store.sessions import Session, session_of
 from endoxa.tables import Opinions
@@ -30,8 +30,7 @@ POINTS = 40  # of the history at the most; with more labels they lie further apa
 class History:
     """The verdict of a study as its page shows it, and how it came about.
 
-    Only the last verdict is waited for; earlier points and the labels that are still needed are computed in the
-    background.
+    Only the last verdict is waited for; earlier points are computed in the background.
     """
 
     session: Session
@@ -39,8 +38,6 @@ class History:
     shown: dict[str, Any] = field(default_factory=dict)  # the verdict as the page shows it
     counted: pl.DataFrame = field(default_factory=pl.DataFrame)  # the labels, in the order of their answers
     points: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)  # by labels and last answer
-    further: int | None = None  # labels that are likely still needed
-    expected_at: int = -1  # labels at which `further` was last asked for
     filling: threading.Lock = field(default_factory=threading.Lock)  # held while the history is computed
 
     def renew(self, now: float) -> None:
@@ -53,18 +50,7 @@ class History:
             self.shown = told(deciding.verdict, session.labels)
             self.newest = session.newest
             self._keep(deciding.verdict, session.rows)
-            self._expect(deciding)
         making.plan_if_due(session.home, session.study.name, now=now)
-
-    def _expect(self, deciding: Deciding) -> None:
-        """Find out in the background how many labels the model is likely to need, at every fifth label."""
-        count = len(deciding.learned.judged)
-        if count and not deciding.question.guarantee and count // EVERY != self.expected_at:
-            self.expected_at = count // EVERY
-            threading.Thread(target=self._foresee, args=(deciding,), daemon=True).start()
-
-    def _foresee(self, deciding: Deciding) -> None:
-        self.further = further(deciding)
 
     def _keep(self, now: Look, rows: pl.DataFrame) -> None:
         """Keep the verdict as the last point of the history, and compute missing ones in the background."""
@@ -133,23 +119,24 @@ def router(studio: Studio) -> APIRouter:
             raise RefusedError("this study does not decide between systems", 404)
         history = histories.setdefault(found.id, History(session_of(studio.home, found)))
         history.renew(studio.now())
-        return history.shown | {
-            "further": history.further, "history": history.known_points, "complete": history.is_complete
-        }  # fmt: skip
+        return history.shown | {"history": history.known_points, "complete": history.is_complete}
 
     return here
 
 
 def told(now: Look, labels: Opinions | None) -> dict[str, Any]:
     """The verdict as the page shows it."""
-    ranked = now.found.mean if now.question.about == "order" else now.best  # the leader is the first of them
-    order = sorted(range(len(now.best)), key=lambda place: (-ranked[place], -now.found.mean[place]))
+    ranked = now.found.worth if now.question.about == "order" else now.best
+    order = sorted(
+        range(len(now.best)),
+        key=lambda place: (now.found.systems[place] != now.leader, -ranked[place], -now.found.worth[place]),
+    )
     systems = [
         {"system": now.found.systems[place], "p_best": float(now.best[place]), "mean": float(now.found.mean[place])}
         for place in order
     ]
     top = order[:SHOWN]
-    better = [[float(now.found.better[a, other]) for other in top] for a in top]
+    better = [[float(now.found.superiority[a, other]) for other in top] for a in top]
     return {
         "measure": str(now.question.measure), "until": now.question.until, "labels": len(now.learned.judged),
         "relevant": float(now.learned.judged.tails[0].sum()), "disputed": now.learned.judged.torn,
@@ -157,4 +144,5 @@ def told(now: Look, labels: Opinions | None) -> dict[str, Any]:
         "chance": now.chance, "sentence": settled(now), "systems": systems,
         "shown": [now.found.systems[place] for place in top], "better": better, "decided": now.done,
         "pairs": now.pairs, "guarantee": now.question.guarantee,
+        "forecast": None if now.forecast is None or not len(now.learned.judged) else foreseen(now.forecast),
     }  # fmt: skip
