@@ -219,7 +219,7 @@ def fit(universe: Universe, rows: Ints, share: Floats, start: Floats | None = No
     now = objective(b)
     for _ in range(STEPS):
         here, missed = bent(b), share - expit(predicted(b))
-        by_topic: Floats = np.bincount(topic, weights=missed, minlength=T)
+        by_topic = np.asarray(np.bincount(topic, weights=missed, minlength=T), dtype=np.float64)
         slope = _joined(missed @ other, by_topic) - precision * (b - mean)
         rest, topics = _parts(slope, T)
         rest = cho_solve((here.factor, True), rest - (topics / here.alone) @ here.beside)
