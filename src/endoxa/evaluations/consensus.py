@@ -16,6 +16,7 @@ from endoxa.beliefs.votes import pinned
 from endoxa.beliefs.worlds import Readings
 from endoxa.comparisons import orders
 from endoxa.comparisons.posterior import levels_of
+from endoxa.errors import JoinError, TextError, refuse_unknown
 from endoxa.evaluations import believed, decided
 from endoxa.evaluations.believed import EVERYTHING
 from endoxa.evaluations.decided import Standing
@@ -86,6 +87,34 @@ def score(run: Run, measures: Sequence[Measure], settings: Settings) -> Scores:
     return decided.score_standing(_standing(run, Ballots.of(run), measures, settings), run, settings)
 
 
+def between(run: Run, pair: tuple[str, str], measures: Sequence[Measure], settings: Settings) -> Evaluation:
+    """Two systems by the consensus of all the others, as before the first label."""
+    ballots = Ballots.of(run)
+    for name in pair:
+        refuse_unknown("system", name, ballots.systems)
+    if pair[0] == pair[1]:
+        raise TextError(f"{pair[0]!r} is compared with itself", remedy="name two systems")
+    if len(ballots.systems) < 4:
+        raise JoinError(
+            "with both left out, fewer than two systems are left to vote", remedy="add the outputs of others"
+        )
+    standing = _standing(run, ballots, measures, settings, without=pair)
+    evaluation = decided.of_standing(standing, run, settings.changed(baseline=pair[1]))
+    both, scores, comparison = pl.col("system").is_in(pair), evaluation.scores, evaluation.comparison
+    assert scores is not None and comparison is not None
+    pairs = comparison.frame.filter(pl.col("system") == pair[0])
+    won = {(pair[0], m): p for m, p in pairs.select("measure", "superiority").iter_rows()}
+    won |= {(pair[1], m): 1 - p for (_, m), p in won.items()}
+    summary = evaluation.summary.filter(both)
+    best = [won[key] for key in summary.select("system", "measure").iter_rows()]
+    return replace(
+        evaluation, kind="consensus", summary=summary.with_columns(p_best=pl.Series(best), consensus=pl.col("value")),
+        scores=replace(scores, frame=scores.frame.filter(both), coverage=scores.coverage.filter(both)),
+        compared=replace(comparison, frame=pairs), baseline=None,
+        warnings=(), notes=(note("belief.votes_left_out", systems=list(pair)), note("consensus.limits")),
+    )  # fmt: skip
+
+
 def of_votes(
     run: Run, measures: Sequence[Measure], settings: Settings, votes: Opinions, *, labels: Opinions | None = None,
     progress: Progress | None = None, mapper: Mapper = map,
@@ -147,12 +176,14 @@ def _within(
     )  # fmt: skip
 
 
-def _standing(run: Run, ballots: Ballots, measures: Sequence[Measure], settings: Settings) -> Standing:
+def _standing(
+    run: Run, ballots: Ballots, measures: Sequence[Measure], settings: Settings, without: Sequence[str] = ()
+) -> Standing:
     """What is believed before the first label, with the prior and the weights of the votes, where they are given."""
     universe = decided.universe_of(run, settings)
-    if (settings.prior, settings.weights) != ((1.0, 1.0), WEIGHTS):
+    if without or (settings.prior, settings.weights) != ((1.0, 1.0), WEIGHTS):
         counted = ballots.tally(universe.depth, prior=settings.prior, weights=settings.weights)
-        p = counted.rows.with_columns(pl.Series("p", counted.p()))
+        p = counted.rows.with_columns(pl.Series("p", counted.p([counted.systems.index(name) for name in without])))
         universe = replace(universe, consensus=universe.rows.join(p, on=["query", "item"], how="left")["p"].to_numpy())
     return decided.stand(universe, None, measures)
 

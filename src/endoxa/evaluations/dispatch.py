@@ -174,13 +174,11 @@ def compare(scores: Scores, settings: Settings, measures: Sequence[str] | None =
     return believed.compare(scores, settings, measures)
 
 
-def between(run: Run, first: str, second: str, measures: Sequence[Measure], settings: Settings) -> Scores:
-    """Two systems scored under the consensus of all the others: neither votes on the truth that scores it."""
-    from endoxa.beliefs import consensus
-    from endoxa.measures import own_votes
+def between(run: Run, first: str, second: str, measures: Sequence[Measure], settings: Settings) -> Evaluation:
+    """Two systems under the consensus of all the others: neither votes on the truth that scores it."""
+    from endoxa.evaluations import consensus
 
-    counted = consensus.tally(consensus.votes(run, settings.depth), prior=settings.prior, weights=settings.weights)
-    return own_votes.between(run, counted, first, second, list(measures), settings.policy, worlds=settings.worlds)
+    return consensus.between(run, (first, second), measures, settings)
 
 
 def summarise(scores: Scores, settings: Settings) -> pl.DataFrame:

@@ -6,31 +6,22 @@ Votes are subtracted from the counted ones. The universe and the random numbers 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from endoxa.beliefs.consensus import PEOPLE, Tally, belief_of
+from endoxa.beliefs.consensus import Tally, belief_of
 from endoxa.beliefs.worlds import Readings, single, uniform
-from endoxa.errors import JoinError, TextError, refuse_unknown
+from endoxa.errors import JoinError
 from endoxa.measures.closed_forms import Moments
 from endoxa.measures.grammar import Measure, Wanted, parse_all
 from endoxa.measures.lists import BEYOND, CELLS, Lists
 from endoxa.measures.placing import Placed, Placement, place
-from endoxa.measures.uncertain import (
-    Mapper,
-    chances_of,
-    mean_over_queries,
-    means_of_lists,
-    measure_belief,
-    score_worlds,
-)
-from endoxa.notes import note
-from endoxa.policies import WORLDS, Policy
-from endoxa.tables import Floats, Run, Scores
+from endoxa.measures.uncertain import Mapper, chances_of, mean_over_queries, means_of_lists, score_worlds
+from endoxa.policies import Policy
+from endoxa.tables import Floats, Run
 
 FEW = 64  # worlds for measures without a closed form
 
@@ -109,24 +100,3 @@ def _in_own_worlds(
         lists = Lists(some.rank, grade.transpose(2, 0, 1), some.retrieved, pool)
         values[:, begin : begin + step] = score_worlds(lists, measures, policy)
     return values
-
-
-def between(
-    run: Run, counted: Tally, first: str, second: str, measures: Wanted, policy: Policy, worlds: int = WORLDS
-) -> Scores:
-    """Two systems scored under the votes of all the others: neither votes on the truth that scores it."""
-    for name in (first, second):
-        refuse_unknown("system", name, counted.systems)
-    if first == second:
-        raise TextError(f"{first!r} is compared with itself", remedy="name two systems")
-    if len(counted.systems) < 4:
-        raise JoinError(
-            "with both left out, fewer than two systems are left to vote", remedy="add the outputs of others"
-        )
-    out = [counted.systems.index(name) for name in (first, second)]
-    weights = counted.weights.copy()
-    weights[out] = 0.0
-    others = belief_of(replace(counted, weights=weights), people=PEOPLE, rng=np.random.default_rng(policy.seed))
-    belief = replace(others, notes=(*others.notes, note("belief.votes_left_out", systems=[first, second])))
-    kept = Run(run.frame.filter(pl.col("system").is_in([first, second])), run.ties)
-    return measure_belief(kept, belief, measures, policy, worlds=worlds)

@@ -119,7 +119,6 @@ def _scores(scores: Scores, measures: Wanted | None, given: Given) -> Comparison
 
 def _between(run: Any, reference: Any, measures: Wanted | None, pair: tuple[str, str], given: Given) -> Evaluation:
     from endoxa.evaluations import dispatch
-    from endoxa.evaluations.evaluation import Evaluation
     from endoxa.verbs.inputs import foreign, reference_of, run_of, settings_of
 
     settings = settings_of(given, run)
@@ -129,12 +128,7 @@ def _between(run: Any, reference: Any, measures: Wanted | None, pair: tuple[str,
     foreign(settings, given, against)
     if settings.on is not None:
         raise CallError("between works in this process only", remedy="leave on out")
-    scores = dispatch.between(
-        run_of(run, settings), *pair, against.measures(measures, settings, compared=True), settings
-    )
-    return Evaluation(
-        "consensus", scores, dispatch.summarise(scores, settings), settings, compared=dispatch.compare(scores, settings)
-    )
+    return dispatch.between(run_of(run, settings), *pair, against.measures(measures, settings, compared=True), settings)
 
 
 @takes_either_order

@@ -477,7 +477,8 @@ def _depths(evaluation: Evaluation) -> Section | None:
         [Cell(f"{depth}", depth), cells.number(tau, 2), cells.name(leader or DASH)]
         for depth, tau, leader in table.select("depth", "tau", "leader").sort("depth").iter_rows()
     ]
-    note = "Tau compares the ranking with the one shown above. 1: the same; 0: unrelated; −1: reversed."
+    against = "the consensus at the depth that counts" if evaluation.is_modelled else "the one shown above"
+    note = f"Tau compares the ranking with {against}. 1: the same; 0: unrelated; −1: reversed."
     caption = f"Ranking on {clean(evaluation.measures[0])} {within(evaluation)}, by vote depth"
     grid = Grid(caption, ("depth", "tau", "leader"), rows, note=note, small=True)
     return Section("depths", "Vote depth", "Vote depth", grids=[grid])
