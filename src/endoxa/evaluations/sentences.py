@@ -344,8 +344,8 @@ def _guess(evaluation: Evaluation, order: list[str], name: Callable[[str], str])
         return f"{guess}{equal}"
     others = listed([name(one.against) for one in same], NAMED, len(same))
     return (
-        f"{guess}{equal}. Nothing is settled: it cannot be told apart from {others}; {USUAL} labels usually settle "
-        f"it ({DECIDE})"
+        f"{guess}{equal}. Nothing is settled: it cannot be told apart from {others}. {USUAL} labels usually settle it: "
+        f"{DECIDE}"
     )
 
 
@@ -368,28 +368,28 @@ def _certainty(evaluation: Evaluation, measure: str, order: list[str], name: Cal
     """P(best) of the leader, which systems cannot be told apart from it, and what would settle it."""
     best, won = order[0], p_best(evaluation, measure)
     if best not in won:
-        return "; how sure that is, is unknown"
+        return ". How sure that is, is unknown"
     twins, same, against = _beside(evaluation, measure, order)
-    equal = f"; {_twins([best, *twins], name)}: no label tells them apart" if twins else ""
+    equal = f"{_twins([best, *twins], name)}: no label tells them apart" if twins else ""
     settles = _by_labels(evaluation) if same else ""
     if len(order) == 2 and against:
         if twins:
-            return equal
-        text = f"; {name(best)} is better than {name(order[1])} with probability {_odds(against[0])}"
-        return f"{text}; the two {'cannot' if same else 'can'} be told apart{settles}"
-    text = f"; {name(best)} is the best of {len(order)} systems with probability {chance(won[best])}"
+            return f". {equal}"
+        text = f"{name(best)} is better than {name(order[1])} with probability {_odds(against[0])}"
+        return f". {text}; the two {'cannot' if same else 'can'} be told apart{settles}"
+    text = f"{name(best)} is the best of {len(order)} systems with probability {chance(won[best])}"
     most = max(won, key=lambda system: won[system])
     if round(won[most], 2) > round(won[best], 2):
-        text += f" ({name(most)} more often: {chance(won[most])})"
+        text += f" ({name(most)}: {chance(won[most])})"
     if same:
         shown = [
-            f"{name(one.against)} ({f'{name(best)} is better with probability ' if not place else ''}{_odds(one)})"
+            f"{name(one.against)} ({'P(better) ' if not place else ''}{_odds(one)})"
             for place, one in enumerate(same[:NAMED])
         ]
         text += f" and cannot be told apart from {listed(shown, NAMED, len(same))}"
     elif len(against) > len(twins):
         text += f" and can be told apart from all {'other systems' if twins else 'others'}"
-    return f"{text}{equal}{settles}"
+    return f". {text}{'; ' if equal else ''}{equal}{settles}"
 
 
 def _odds(one: Chances) -> str:
@@ -403,7 +403,8 @@ def _by_labels(evaluation: Evaluation) -> str:
     """What would settle it: labels, with the command that chooses them, or what the doubt mostly comes from."""
     if evaluation.kind == "sample":
         forecast = evaluation.further
-        return "" if forecast is not None and not forecast.median else f"; {foreseen(forecast)} ({AGAIN})"
+        enough = forecast is not None and not forecast.median
+        return "" if enough else f". {capitalised(foreseen(forecast))}: {AGAIN}"
     helps = remedy(evaluation)
     return f"; {helps}" if helps else ""
 
@@ -414,7 +415,7 @@ def foreseen(forecast: Forecast | None) -> str:
         return "more labels would settle it"
     known = not math.isnan(forecast.low)  # a file of 0.1 has the median alone
     if forecast.median > FAR:
-        likely = f"; 300 are enough with probability {chance(forecast.later)}" if known else ""
+        likely = f" (300 are enough with probability {chance(forecast.later)})" if known else ""
         return f"more than {FAR} more labels are likely needed{likely}"
     between = f" ({_up(forecast.low):,} to {_up(forecast.high):,})" if known else ""
     return f"about {_up(forecast.median):,} more labels{between} would settle it"
