@@ -60,12 +60,13 @@ def called(*words: str, **environment: str) -> dict[str, Any]:
     return results[0]
 
 
-def test_what_is_not_typed_has_the_default_of_the_verb() -> None:
+def test_what_is_not_typed_has_the_default_of_the_verb(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["endoxa", "toy", "here"])
     given = called("here")
     defaults = {name: one.default for name, one in parameters_of(verb).items() if name not in {"folder", "command"}}
     assert {name: given[name] for name in defaults} == defaults
     assert given["folder"] == Path("here") and given["printed"] == 3 and given["loud"] is False
-    assert given["command"].split()[0] == "endoxa"  # the words are those of the process, which may have none
+    assert given["command"] == "endoxa toy here"
 
 
 def test_what_is_typed_has_the_type_of_the_parameter() -> None:
@@ -81,6 +82,12 @@ def test_a_word_that_is_not_allowed_is_refused() -> None:
         called("here", "--kind", "flat")
     with pytest.raises(click.UsageError, match="0 is not in the range x>=1"):
         called("here", "-n", "0")
+
+
+def test_an_argument_without_a_default_is_required() -> None:
+    with pytest.raises(click.MissingParameter) as refused:
+        called()
+    assert refused.value.format_message() == "Missing argument 'DIR'."
 
 
 def test_the_help_is_that_of_the_marks() -> None:

@@ -7,10 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from command_line import done, endoxa
+from command_samples import COMMANDS
 
 from endoxa import __version__
+from endoxa.cli.root import root
 from endoxa.io.missing_files import near_file
 
 
@@ -119,3 +122,42 @@ def test_a_group_without_a_command_prints_its_help(words: tuple[str, ...]) -> No
     ran = endoxa(*words)
     assert ran.exit_code == 2 and "endoxa: " not in ran.output
     assert ran.output.strip() == done(*words, "-h").strip()
+
+
+def required(words: list[str]) -> list[str]:
+    """The arguments that a command needs, as its help lists them."""
+    command: click.Command = root()
+    for word in words:
+        assert isinstance(command, click.Group)
+        found = command.get_command(click.Context(command), word)
+        assert found is not None
+        command = found
+    return [str(one.metavar) for one in command.params if isinstance(one, click.Argument) and one.required]
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "demo"])
+def test_a_command_without_its_words_names_the_first_that_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = command.split()
+    ran = endoxa(*words)
+    missing = required(words)
+    if missing:
+        said = f"endoxa: Missing argument '{missing[0]}'; see endoxa {command} -h\n"
+        assert (ran.exit_code, ran.stderr) == (2, said), ran.output
+    elif command not in {"explain", "help"}:  # the others say what is not there
+        assert ran.exit_code in {1, 2} and ran.stderr.startswith("endoxa: "), ran.output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_most_commands_need_a_word() -> None:
+    assert sum(bool(required(name.split())) for name in COMMANDS) > 20
+
+
+def test_an_estimate_without_runs_or_labels_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    ran = endoxa("estimate")
+    assert ran.exit_code == 2 and ran.stderr.startswith("endoxa: no run was given; "), ran.stderr
+    (tmp_path / "damaged.run").write_text("q1 Q0 a 1 3 a\nthree words here\n")
+    ran = endoxa("estimate", tmp_path / "damaged.run")
+    assert ran.exit_code == 2 and ran.stderr.startswith("endoxa: no labels were given; "), ran.stderr

@@ -148,6 +148,10 @@ class Argument(click.Argument):
             return "{" + shown + "}" + ("..." if self.nargs != 1 else "")
         return f"[{shown}]" + ("..." if self.nargs != 1 else "")
 
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        """As the help lists it, without the braces of the usage."""
+        return f"'{self.metavar or self.name.upper()}'"
+
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
         """The metavar and the help."""
         return self.metavar or self.name.upper(), self.text + ("  [required]" if self.required else "")
@@ -159,13 +163,16 @@ def parameter(one: Parameter) -> click.Parameter:
     mark = one.mark
     metavar = mark.metavar or "|".join(choices) or TYPES.get(kind, ("TEXT", None))[0]
     known: dict[str, Any] = {"metavar": metavar, "type": _click_type(kind, mark), "default": None, "nargs": nargs}
+    required = one.default is NOTHING
+    if required:  # Click takes a default of None for a value
+        del known["default"]
     known["shell_complete"] = completion(
         choices, metavar, kind, measures="MEASURE" in metavar or mark.role == "measures"
     )
     if mark.role == "argument":
         known |= {"nargs": -1} if many else {}
         text = mark.help + (f"  [default: {usual}]" if (usual := _usual(one)) else "")
-        return Argument([one.name], text=text, required=one.default is NOTHING, **known)
+        return Argument([one.name], text=text, required=required, **known)
     flags = mark.flags or (f"--{'no-' if one.default is True else ''}{one.name.replace('_', '-')}",)
     known |= {"help": mark.help, "panel": mark.panel, "hidden": mark.hidden, "usual": _usual(one)}
     known |= {"envvar": mark.envvar, "show_envvar": True} if mark.envvar else {}
@@ -174,7 +181,7 @@ def parameter(one: Parameter) -> click.Parameter:
             del known[name]
         known |= {} if "/" in flags[0] else {"flag_value": one.default is not True}
         return Option([*flags, one.name], is_flag=True, **known)
-    return Option([*flags, one.name], multiple=many, required=one.default is NOTHING, **known)
+    return Option([*flags, one.name], multiple=many, required=required, **known)
 
 
 def _type(one: Parameter) -> tuple[Any, bool, int, tuple[str, ...]]:

@@ -27,16 +27,18 @@ def estimate(
         endoxa estimate belief.parquet runs/*.gz P@10 --labels round1.csv --labels round2.csv --pairs -o tsv
     """
     from endoxa.comparisons import prediction
-    from endoxa.evaluations.dispatch import belief_of
+    from endoxa.evaluations.dispatch import belief_of, no_run
     from endoxa.measures.grammar import parse_all
     from endoxa.verbs.inputs import reference_of, rounds_of, run_of, settings_of
 
-    settings = settings_of({"confidence": confidence}, run)
-    table = run_of(run, settings)
-    belief = belief_of(reference_of(reference, settings), table, settings)
+    if run is None or (isinstance(run, list) and not run):
+        raise no_run()
     given = rounds_of(labels)
     if given is None:
         raise CallError("no labels were given", remedy="an estimate needs judged pairs")
+    settings = settings_of({"confidence": confidence}, run)
+    table = run_of(run, settings)
+    belief = belief_of(reference_of(reference, settings), table, settings)
 
     names = [str(m) for m in parse_all(measures)]
     return prediction.estimate(table, belief, given, names, confidence=confidence, lam=lam, universe=universe)
