@@ -107,6 +107,19 @@ def test_every_reader_is_under_the_law() -> None:
 
 
 FOREIGN = {
+    "an export of predictions": (
+        '{"predictions": [{"id": "p1", "output": {"x": 1}}, {"id": "p2", "output": {"x": 2}}]}',
+        "predictions is the name of a list, not of a query",
+    ),
+    "an export of several lists": (
+        '{"annotations": [{"id": 1, "image_id": 2}], "images": [{"id": 1, "file_name": "a.jpg"}]}',
+        "annotations, images are names of lists, not of a query",
+    ),
+    "numbers of predictions": ('{"predictions": {"p1": 0.5, "p2": 0.25}}', "predictions is the name of a list"),
+    "rows below a name": (
+        '{"test": [{"id": "p1", "query": "q", "score": 1}]}',
+        "'test': an entry of the list names a query of its own (query)",
+    ),
     "Label Studio": (
         '[{"id": 1, "data": {"query": "a"}, "annotations": [{"id": 2, "result": []}], "predictions": [5, 6]}]',
         "tasks of Label Studio, which are not understood: their keys are id, data, annotations, predictions",

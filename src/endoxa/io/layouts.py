@@ -31,6 +31,12 @@ NUMBERS = {
 }  # fmt: skip
 NUMBER_OF = {"run": "score", "belief": "p"}  # the column of the numbers; else grade
 ITEMS = ("item", *OTHER_NAMES["item"], "_id", "id")
+OWN = ("query", *OTHER_NAMES["query"])  # an entry with one of them is a row, and not part of the list of a query
+# Keys of exports that hold lists. If every key of a dict is one, none of them is a query.
+PLURALS = frozenset(
+    "annotations answers candidates data docs documents entries examples hits images items objects outputs predictions "
+    "qrels queries ranking records responses results retrieved rows runs samples tasks".split()
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +60,7 @@ def laid_out(value: Mapping[Any, Any]) -> Layout:
         return _mteb(value)
     systems, queries, items, numbers = [], [], [], []
     depths: set[str] = set()
+    _refuse_export(value)
     for outer, inner in value.items():
         depth, parts = _parts(outer, inner)
         depths |= depth
@@ -75,6 +82,30 @@ def laid_out(value: Mapping[Any, Any]) -> Layout:
     if depths & {"systems", "scored"}:
         return Layout(frame, "run")
     return Layout(frame, "qrels" if depths == {"graded"} else sort_of(frame, any(map(_is_float, numbers))))
+
+
+def _refuse_export(value: Mapping[Any, Any]) -> None:
+    """Refuse a dict whose keys are no queries: the lists of an export, or lists of rows that name a query each."""
+    lists = {key: inner for key, inner in value.items() if isinstance(inner, list | tuple) and inner}
+    flat = [
+        inner for inner in value.values() if isinstance(inner, Mapping) and not any(map(_is_nested, inner.values()))
+    ]
+    if len(lists) + len(flat) == len(value) and value and all(str(key).lower() in PLURALS for key in value):
+        names = ", ".join(map(str, value))
+        raise TableError(
+            f"{names:.200} {'is the name of a list' if len(value) == 1 else 'are names of lists'}, not of a query",
+            remedy=f"expected {FORMS}; or save the list alone, as rows with a query and an item",
+        )
+    for key, entry in ((key, entry) for key, inner in lists.items() for entry in inner if isinstance(entry, Mapping)):
+        if (own := next((name for name in OWN if name in entry), None)) is not None:
+            raise TableError(
+                f"{key!r:.60}: an entry of the list names a query of its own ({own})",
+                remedy="save the list alone, as rows with a query and an item",
+            )
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, Mapping | list | tuple)
 
 
 Part = tuple[str, str, list[str], list[Any]]
