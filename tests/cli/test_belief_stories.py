@@ -56,17 +56,18 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
 def test_a_newcomer_has_runs_and_nothing_else(files) -> None:
     _, runs = files
     told = done("eval", *runs, *FEW, "-v")
-    assert told.startswith("Nobody judged, so this is a guess: within this consensus ")
+    assert re.match(r"Best guess without judgments: hybrid \(P\(best\) 0\.\d\d of 6 systems, by modelled AP\)\.", told)
+    assert "Nothing is settled" in told and "endoxa decide RUNS" in told
     assert "AP within this consensus" in told
     assert "MAP" not in told
-    assert re.search(r"hybrid +0\.\d{4} +\[0\.\d{3}, 0\.\d{3}\] +0\.\d{4} +(0\.\d\d|<.01|1.00) +\d+%", told)
+    assert re.search(r"hybrid +0\.\d{4} +0\.\d{4} +0\.\d{4} +0\.\d\d +\d+%", told)
+    assert "interval" not in told.splitlines()[3]
     assert re.search(r"^Baseline ⊤, which returns everything in random order: AP 0\.\d{4}", told, re.MULTILINE)
     assert not re.search(r"^⊤ ", told, re.MULTILINE)
     assert "without own vote" in told
     assert "rank ≤ 100 (--depth)" in told
     assert "It cannot show how good a system is" in told
     assert re.search(r"10 +[01]\.\d{4}", told)  # the order at depth 10
-    assert "doubt about the means: truth" in told
     again = done("eval", *runs, *FEW, "-v")
     assert told == again
 
@@ -94,16 +95,17 @@ def test_depth_and_weights_change_the_consensus(files) -> None:
         "tf-idf=lexical",
     )
     assert len(named.splitlines()) == 8
-    assert done("eval", *runs, "P@10", *FEW, "-q", "-n", "--group", "auto").count("P@10") >= 7 * 15
+    assert done("eval", *runs, "P@10", *FEW, "-q", "-n", "--group", "auto").count("P@10") >= 6 * 15
 
 
 def test_pairs_and_one_pair_without_its_votes(files, tmp_path) -> None:
     _, runs = files
     told = done("compare", *runs, "P@10", *FEW)
     assert "P(better)" in told
-    assert "possible worlds" in told
+    assert "possible worlds" not in told
     rows = list(csv.DictReader(done("compare", *runs, "P@10", *FEW, "-o", "tsv").splitlines(), delimiter="\t"))
-    assert {row["doubt"] for row in rows} == {"truth", "people", "queries", "all"}
+    assert {row["doubt"] for row in rows} == {"all"}
+    assert all(max(float(row["p_better"]), 1 - float(row["p_better"])) <= 0.95 for row in rows)
     two = done("compare", *runs, "P@10", *FEW, "--between", "dense", "random", "-o", "tsv")
     assert "dense\trandom" in two or "random\tdense" in two
     target = tmp_path / "pairs.parquet"
@@ -173,7 +175,7 @@ def test_judge_a_few_and_come_back(files, tmp_path) -> None:
         writer.writeheader()
         writer.writerows(rows)
     taught = done("eval", *runs, "P@10", "AP", "--labels", target, "-v")
-    assert "By what 300 labels teach" in taught
+    assert taught.startswith("Based on 300 labels, ")
     assert "pairs of systems are decided" in taught
     assert "learned from 300 labels" in taught
     for verb in ("eval", "decide"):
@@ -288,7 +290,7 @@ def test_the_page_without_judgments(files, tmp_path) -> None:
     text = page.read_text()
     assert "within this consensus" in text
     assert "6 systems on 15 queries" in text
-    assert {path.stem for path in (tmp_path / "figures").glob("*.svg")} == {"doubts", "ridges-AP", "better-AP"}
+    assert {path.stem for path in (tmp_path / "figures").glob("*.svg")} == {"better-AP"}
 
 
 @pytest.mark.parametrize(
