@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from endoxa.beliefs.learned import Universe
-from endoxa.tables import Floats, Run
+from endoxa.beliefs.learned import Fit, Universe
+from endoxa.tables import Floats, Ints, Run
 
 
 def field(
@@ -27,3 +27,26 @@ def field(
 def grades(universe: Universe, truth: dict[tuple[str, str], float]) -> Floats:
     """The truth of every row of a universe."""
     return np.array([truth[pair] for pair in universe.rows.iter_rows()])
+
+
+def design(universe: Universe, rows: Ints | None = None) -> Floats:
+    """[row, coefficient] the dense matrix of the linear predictor: 1, consensus, topic, systems. By its definition."""
+    rows = np.arange(universe.rows.height) if rows is None else rows
+    topics = np.arange(len(universe.queries)) == universe.topic[rows][:, None]
+    return np.column_stack(
+        [np.ones(len(rows)), universe.offset[rows], topics, universe.features.toarray()[rows]]
+    ).astype(np.float64)
+
+
+def precision(universe: Universe, rows: Ints, b: Floats) -> Floats:
+    """[coefficient, coefficient] minus the second derivative of the log posterior at b: prior + Xᵀ diag(p(1-p)) X."""
+    X = design(universe, rows)
+    p = 1 / (1 + np.exp(-X @ b))
+    prior = np.diag([0.3, 1.0] + [1 / 1.5**2] * (len(universe.queries) + len(universe.systems)))
+    return np.asarray(prior + X.T @ ((p * (1 - p))[:, None] * X))
+
+
+def dense(fit: Fit, universe: Universe) -> Floats:
+    """[coefficient, coefficient] the covariance that a fit stands for, from its root of the identity."""
+    half = fit.half(np.eye(universe.size))
+    return np.asarray(half @ half.T)

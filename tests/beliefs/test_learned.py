@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 import pytest
+from deciding_samples import dense, design, precision
 from scipy.optimize import minimize
 from scipy.special import expit
 
@@ -91,12 +92,12 @@ def test_the_features_of_the_example(universe: Universe) -> None:
 
 
 def test_the_prior_of_the_example(universe: Universe) -> None:
-    mean, precision = universe.prior()
+    mean, sure = universe.prior()
     expected = [
         0.380088, 0.311797, 0.073262, 0.073262, 0.180816, 0.311797, 0.268941, 0.215076, 0.073262, 0.109232,
     ]  # fmt: skip
     assert expit(universe.predict(mean)) == pytest.approx(expected, abs=5e-7)
-    assert precision == pytest.approx([0.3, 1] + [1 / 2.25] * 5)
+    assert sure == pytest.approx([0.3, 1] + [1 / 2.25] * 5)
 
 
 def test_the_posterior_of_the_example(taught: module.Learned) -> None:
@@ -106,7 +107,8 @@ def test_the_posterior_of_the_example(taught: module.Learned) -> None:
     sd = [1.457494, 1.476, 2.046183, 2.053712, 1.480938, 1.401232, 1.389828, 1.387015, 1.914863, 1.599185]
     assert found.b == pytest.approx(b, abs=5e-7)
     assert taught.free[0] == pytest.approx(p, abs=5e-7)
-    assert found.sd(taught.universe.design(np.arange(10))) == pytest.approx(sd, abs=5e-7)
+    half = found.half(design(taught.universe))
+    assert np.sqrt((half**2).sum(1)) == pytest.approx(sd, abs=5e-7)
     pinned = [1, *p[1:4], 0, p[5], 1, 0, *p[8:]]
     assert taught.tails[0] == pytest.approx(pinned, abs=5e-7)
 
@@ -139,6 +141,44 @@ def test_a_clone_changes_nothing_of_the_consensus() -> None:
     assert np.abs(one.consensus - two.consensus).max() < 1e-9
     assert np.abs(one.offset - two.offset).max() < 1e-9
     assert one.clusters == two.clusters
+
+
+def test_a_copy_has_no_vote_and_no_weight() -> None:
+    """The same lists under another name, wherever they stand: the fit of every other coefficient stays."""
+    run, truth = field()
+    twin = run.frame.filter(pl.col("system") == "s2").with_columns(pl.lit("a copy").alias("system"))
+    one, two = Universe.of(run, 20), Universe.of(Run.of(pl.concat([twin, run.frame]).select(run.frame.columns[:3] + ["score"])), 20)
+    place = two.systems.index("a copy")
+    original = two.systems.index("s2")
+    assert two.twins[place] == two.twins[original] == min(place, original)
+    assert (two.same() == two.twins).all()
+    copy = max(place, original)
+    assert two.weights[copy] == 0
+    assert not two.features.toarray()[:, copy].any()
+    given = some(one, truth, 40)
+    first, second = learn(one, Judged.of(one, given)), learn(two, Judged.of(two, given))
+    assert second.free == pytest.approx(first.free, abs=1e-12)
+
+
+def test_systems_that_agree_as_deep_as_a_measure_looks() -> None:
+    """A and B agree on their first 2 items, and not on their third; C returns A's items on one topic only."""
+    lists = {"1": {"A": "abc", "B": "abd", "C": "abc"}, "2": {"A": "uvw", "B": "uvx", "C": "vuw"}}
+    universe = Universe.of(run_of(lists), 3)
+    assert universe.same(1).tolist() == [0, 0, 2]
+    assert universe.same(2).tolist() == [0, 0, 2]
+    assert universe.same(3).tolist() == universe.same().tolist() == [0, 1, 2]
+    short = {"1": {"A": "ab", "B": "abd"}, "2": {"A": "uvw", "B": "uvw"}}
+    assert Universe.of(run_of(short), 3).same(2).tolist() == [0, 0]
+    assert Universe.of(run_of(short), 3).same(3).tolist() == [0, 1]
+    lacking = {"1": {"A": "ab", "B": "ab"}, "2": {"A": "uv"}}
+    assert Universe.of(run_of(lacking), 3).same(1).tolist() == [0, 1]
+
+
+def test_lists_that_agree_within_the_universe_and_not_below_it_are_not_the_same() -> None:
+    """At depth 2 the third item is in no universe, so a measure that looks deeper takes whole lists."""
+    universe = Universe.of(run_of({"1": {"A": "abc", "B": "abd"}}), 2)
+    assert universe.same(2).tolist() == [0, 0]
+    assert universe.same(3).tolist() == universe.same().tolist() == [0, 1]
 
 
 def test_the_order_of_systems_and_the_names_of_items_do_not_matter() -> None:
@@ -206,6 +246,40 @@ def test_several_judges_count_by_their_share(universe: Universe) -> None:
     assert (len(judged), judged.torn, judged.outside) == (2, 1, 0)
     found = learn(universe, judged)
     assert found.tails[0, [0, 5]] == pytest.approx([2 / 3, 0])
+
+
+def ordered(judged: Judged, universe: Universe) -> list[str]:
+    """The items in the order in which their labels were given."""
+    return [universe.rows["item"][int(judged.rows[place])] for place in np.argsort(judged.given)]
+
+
+def test_labels_stand_in_the_order_of_their_rounds_and_times(universe: Universe) -> None:
+    """First what has neither round nor time, then by round, then by time within a round."""
+    rows = [("1", "a", 2, 30), ("1", "b", 1, 40), ("1", "c", 2, 10), ("2", "u", 1, 20), ("2", "x", None, None)]
+    frame = pl.DataFrame(rows, schema=["query", "item", "draw", "at"], orient="row").with_columns(
+        pl.lit(1.0).alias("grade"), pl.from_epoch("at").dt.replace_time_zone("UTC")
+    )
+    for seed in range(4):
+        labels = Opinions.of(frame.sample(fraction=1, shuffle=True, seed=seed))
+        assert ordered(Judged.of(universe, labels), universe) == ["x", "u", "b", "c", "a"]
+    judged = Judged.of(universe, Opinions.of(frame))
+    last = judged.some(judged.given >= 3)
+    assert ordered(last, universe) == ["c", "a"]
+    assert sorted(last.given.tolist()) == [0, 1]
+
+
+def test_without_rounds_and_times_the_order_of_rows_and_files_does_not_matter() -> None:
+    run, truth = field()
+    universe = Universe.of(run, 20)
+    frame = some(universe, truth, 60).frame
+    parts = [frame.sample(fraction=1, shuffle=True, seed=1), pl.concat([frame[40:], frame[:40]]), frame.reverse()]
+    first = Judged.of(universe, Opinions(frame))
+    for part in parts:
+        judged = Judged.of(universe, Opinions.of(part))
+        assert (judged.rows.tolist(), judged.given.tolist()) == (first.rows.tolist(), first.given.tolist())
+    assert sorted(first.given.tolist()) == list(range(60))
+    early = first.rows[first.given < 30]
+    assert 0.3 < (early < np.median(first.rows)).mean() < 0.7  # not the order of the rows: that is one topic after another
 
 
 def test_what_does_not_count_is_left_out(universe: Universe, taught: module.Learned) -> None:
@@ -285,15 +359,30 @@ def test_newton_finds_the_maximum() -> None:
     wide = np.eye(size) * 1e-3
     second = np.array([[(minus(found.b + a + b) - minus(found.b + a - b) - minus(found.b - a + b)
                          + minus(found.b - a - b)) / 4e-6 for a in wide] for b in wide])  # fmt: skip
-    assert found.factor @ found.factor.T == pytest.approx(second, abs=1e-4)
-    assert found.root @ found.root.T == pytest.approx(np.linalg.inv(second), abs=1e-3)
+    assert np.linalg.inv(dense(found, universe)) == pytest.approx(second, abs=1e-4)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 60])
+def test_the_parts_of_the_precision_are_the_dense_one(count: int) -> None:
+    """`half` is a root of G H⁻¹ Gᵀ and `drawn` has H⁻¹ as its covariance, H written out as one matrix."""
+    run, truth = field(topics=5)
+    universe = Universe.of(run, 15)
+    judged = Judged.of(universe, some(universe, truth, count))
+    found = fit(universe, judged.rows, judged.tails[0])
+    H = precision(universe, judged.rows, found.b)
+    G = np.random.default_rng(4).normal(size=(9, universe.size))
+    half = found.half(G)
+    assert half @ half.T == pytest.approx(G @ np.linalg.solve(H, G.T), abs=1e-9)
+    assert found.drawn(np.zeros((universe.size, 1)))[:, 0] == pytest.approx(found.b)
+    root = found.drawn(np.eye(universe.size)) - found.b[:, None]  # drawn is linear in its noise
+    assert root @ root.T == pytest.approx(np.linalg.inv(H), abs=1e-9)
 
 
 def test_no_label_leaves_the_prior(universe: Universe) -> None:
     found = fit(universe, np.zeros(0, np.int64), np.zeros(0))
-    mean, precision = universe.prior()
+    mean, sure = universe.prior()
     assert found.b == pytest.approx(mean)
-    assert found.factor @ found.factor.T == pytest.approx(np.diag(precision))
+    assert dense(found, universe) == pytest.approx(np.diag(1 / sure))
 
 
 def test_a_warm_start_ends_at_the_same_place() -> None:
@@ -313,9 +402,9 @@ def test_draws_have_the_mean_and_spread_of_the_posterior(taught: module.Learned)
     free = drawn[0][taught.unjudged].astype(np.float64)
     eta = np.log(free) - np.log1p(-free)
     u = taught.universe
-    design = u.design(np.flatnonzero(taught.unjudged))
-    covariance = design @ np.linalg.inv(taught.fits[0].factor @ taught.fits[0].factor.T) @ design.T
-    assert eta.mean(1) == pytest.approx(design @ taught.fits[0].b, abs=4 * 2.1 / np.sqrt(20_000))
+    X = design(u, np.flatnonzero(taught.unjudged))
+    covariance = X @ np.linalg.inv(precision(u, taught.judged.rows, taught.fits[0].b)) @ X.T
+    assert eta.mean(1) == pytest.approx(X @ taught.fits[0].b, abs=4 * 2.1 / np.sqrt(20_000))
     assert np.cov(eta) == pytest.approx(covariance, abs=0.2)
     assert (drawn[0, taught.judged.rows] == np.array([1, 0, 1, 0])[:, None]).all()
 
