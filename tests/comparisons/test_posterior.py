@@ -298,6 +298,16 @@ def test_labels_everywhere_leave_no_doubt(name: str) -> None:
     assert found.best.tolist() == (found.mean == found.mean.max()).tolist()
 
 
+def test_means_that_differ_by_rounding_alone_are_a_tie() -> None:
+    """Every pair is judged; A and B have the same values on other topics, whose sums differ in the last bit."""
+    values = np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]])
+    assert values[0].mean() != values[1].mean()
+    found = Posterior("P@10", ["A", "B"], values, np.zeros((2, 1)), np.zeros((2, 2)), np.arange(2), 9.0)
+    assert found.tie.all()
+    assert not found.better.any()
+    assert found.best.sum() == pytest.approx(1)
+
+
 def test_topics_without_anything_relevant_are_left_out() -> None:
     run, truth = field()
     none = {pair: 0.0 if pair[0] == "q3" else grade for pair, grade in truth.items()}

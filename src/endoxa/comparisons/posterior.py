@@ -27,6 +27,7 @@ from endoxa.tables import Bools, Floats, Ints
 SCALE = 1.25  # c: a stated standard deviation is c times the linearised one
 POWER = 12  # P(best) rests on 2^12 points
 NEARLY, SURE, TAUGHT = 0.01, 0.95, 5  # practically the same: within .01 with P >= .95, from 5 labels a topic on
+EQUAL, CERTAIN = 1e-9, 1e-6  # a difference that is rounding, and an sd that is, as a share of the largest of a mean
 JITTER = 1e-10  # added to the variances, as a share of the largest, so that a singular covariance has a root
 
 
@@ -79,7 +80,8 @@ class Posterior:
     @cached_property
     def tie(self) -> Bools:
         """[system, system] the two are equal whatever the labels: they return the same, or nothing is left to judge."""
-        return np.asarray((self.same[:, None] == self.same) | ((self.sd <= self._tiny) & (self._apart == 0)))
+        certain = (self.sd <= self._tiny) & (np.abs(self._apart) <= EQUAL)
+        return np.asarray((self.same[:, None] == self.same) | certain)
 
     @cached_property
     def better(self) -> Floats:
@@ -157,7 +159,7 @@ class Posterior:
 
     @cached_property
     def _tiny(self) -> float:
-        return 1e-12 * max(float(np.nanmax(np.abs(self.mean), initial=0)), 1e-300)
+        return CERTAIN * float(np.sqrt(np.diag(self.covariance).max(initial=0.0)))
 
 
 def _root(covariance: Floats) -> Floats:
