@@ -218,6 +218,36 @@ def test_systems_that_return_the_same_are_equal_at_once() -> None:
         assert only.forecast is None or only.forecast.median == 0
 
 
+def with_a_copy(universe_of: str, copy: str) -> Universe:
+    own = RUN.frame.filter(pl.col("system") == universe_of).with_columns(pl.lit(copy).alias("system"))
+    return Universe.of(Run.of(pl.concat([RUN.frame, own]).select("system", "query", "item", "score")))
+
+
+def test_a_pair_of_copies_is_settled_and_the_rest_of_the_field_is_not() -> None:
+    universe = with_a_copy("s0", "copy")
+    pair = Deciding.of(universe, Question(parse("AP"), ("s0", "copy"))).verdict
+    assert pair.equal
+    assert pair.is_settled
+    assert pair.forecast is not None
+    assert pair.forecast.median == 0
+    best = Deciding.of(universe, BEST).verdict
+    assert (best.equal, best.is_settled) == (False, False)
+
+
+def test_a_copy_of_the_leader_does_not_keep_a_question_open() -> None:
+    """The same labels settle the field with and without a copy of its best system: the group counts as one."""
+    alone = list(simulate(UNIVERSE, BEST, GRADES.__getitem__, rng=rng()))[-1]
+    judged = alone.learned.judged
+    pairs = UNIVERSE.rows[judged.rows.tolist()].with_columns(
+        pl.Series("grade", judged.tails[0]), pl.Series("draw", judged.given)
+    )
+    both = Deciding.of(with_a_copy("s0", "copy"), BEST, Opinions.of(pairs)).verdict
+    assert alone.is_settled
+    assert both.is_settled
+    assert both.leader in {"s0", "copy"}
+    assert both.chance == pytest.approx(alone.chance, abs=1e-9)
+
+
 def test_every_pair_judged_ends_the_loop() -> None:
     small = Universe.of(field(topics=2, items=12, listed=6)[0])
     truth = grades(small, field(topics=2, items=12, listed=6)[1])
