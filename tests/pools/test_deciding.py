@@ -248,6 +248,14 @@ def test_a_copy_of_the_leader_does_not_keep_a_question_open() -> None:
     assert both.chance == pytest.approx(alone.chance, abs=1e-9)
 
 
+def test_without_a_value_nothing_is_settled_and_nothing_fails() -> None:
+    """Every pair is judged, and nothing is relevant: AP is 0/0 on every topic."""
+    look = labelled(np.arange(UNIVERSE.rows.height), np.zeros(UNIVERSE.rows.height)).verdict
+    assert not look.passes
+    assert not look.is_settled
+    assert look.forecast is None
+
+
 def test_every_pair_judged_ends_the_loop() -> None:
     small = Universe.of(field(topics=2, items=12, listed=6)[0])
     truth = grades(small, field(topics=2, items=12, listed=6)[1])

@@ -143,9 +143,9 @@ class Look:
 
     @cached_property
     def forecast(self) -> Forecast | None:
-        """How many more labels will settle it; None for an order, and for a guarantee."""
+        """How many more labels will settle it; None for an order, for a guarantee, and where no value is defined."""
         question = self.question
-        if question.guarantee or question.about == "order":
+        if question.guarantee or question.about == "order" or np.isnan(self.chance):
             return None
         if self.is_settled:
             return Forecast.of(np.zeros(1))
