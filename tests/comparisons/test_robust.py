@@ -70,7 +70,7 @@ def test_unbiased_for_the_linearised_target_whatever_the_model(name: str) -> Non
     base, found, said = labelled(universe, truth, np.arange(4)), [], []
     for _ in range(400):
         rows = np.flatnonzero(rng.random(n) < pi)
-        learned = replace(base, judged=Judged(rows, (1.0,), truth[rows][None]))
+        learned = replace(base, judged=Judged(rows, (1.0,), truth[rows][None], np.arange(len(rows))))
         made = robust(learned, measure, pi[rows], free[None])
         found.append(made.mean)
         said.append(np.diag(made.truth))

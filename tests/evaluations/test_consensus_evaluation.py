@@ -10,15 +10,16 @@ import pytest
 
 import endoxa as front_door
 from endoxa.beliefs import consensus
-from endoxa.comparisons import orders, shared
-from endoxa.errors import JoinError, TextError
-from endoxa.evaluations import believed
-from endoxa.evaluations.consensus import EVERYTHING, belief, evaluate, with_everything
+from endoxa.comparisons import orders
+from endoxa.errors import CallError, JoinError, TextError
+from endoxa.evaluations.consensus import EVERYTHING, evaluate, of_votes, with_everything, with_labels
+from endoxa.evaluations.decided import universe_of
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import Settings
 from endoxa.measures.grammar import parse_all
 from endoxa.measures.uncertain import expectations
 from endoxa.notes import texts
+from endoxa.pools.deciding import Deciding, Question
 from endoxa.tables import Opinions, Run
 
 
@@ -35,8 +36,7 @@ def some_run(systems: dict[str, float], queries: int = 8, depth: int = 20, seed:
 
 
 def by_consensus(run: Run, measures: list[str], *, depths=(10, 30, 100, 1000), **settings) -> Evaluation:
-    votes, labels = settings.pop("votes", None), settings.pop("labels", None)
-    return evaluate(run, parse_all(measures), Settings(**settings), votes=votes, labels=labels, depths=depths)
+    return evaluate(run, parse_all(measures), Settings(**settings), depths=depths)
 
 
 FIELD = {"good": 0.3, "fair": 1.0, "weak": 2.0, "poor": 4.0, "noise": 50.0}
@@ -51,11 +51,11 @@ def rows(evaluation, measure="AP"):
     return {row["system"]: row for row in evaluation.summary.filter(pl.col("measure") == measure).iter_rows(named=True)}
 
 
-def test_the_answer_needs_only_the_pairs_of_the_best_and_says_the_same(made) -> None:
-    again = by_consensus(some_run(FIELD), ["AP", "P@10"], seed=1, worlds=100, depth=10, depths=(5, 10, 20))
+def test_the_answer_needs_only_the_pairs_of_the_best_and_says_the_same() -> None:
+    found, again = (front_door.evaluate(None, votes_of_sets(), ("SetR",), worlds=40) for _ in range(2))
     said = again.sentences
     assert "comparison" not in vars(again), "all pairs were compared"
-    assert said == replace(made, deciding=None).sentences
+    assert said == replace(found, deciding=None).sentences
 
 
 def test_a_field_is_ordered_by_what_it_sees(made) -> None:
@@ -64,31 +64,81 @@ def test_a_field_is_ordered_by_what_it_sees(made) -> None:
     assert order.index("good") < order.index("poor") < order.index("noise")
     assert sum(table[system]["p_best"] for system in FIELD) == pytest.approx(1)
     assert table[EVERYTHING]["p_best"] is None
-    assert all(table[s]["lo"] <= table[s]["value"] <= table[s]["hi"] for s in FIELD)
+    for name in ("lo", "hi"):  # a consensus says nothing about the size of a value
+        assert all(table[system][name] is None or np.isnan(table[system][name]) for system in FIELD)
 
 
 def test_own_votes_flatter(made) -> None:
     table = rows(made, "P@10")
-    assert all(table[system]["without_own_vote"] < table[system]["value"] for system in FIELD)
+    assert all(table[system]["without_own_vote"] < table[system]["consensus"] for system in FIELD)
     assert table[EVERYTHING]["without_own_vote"] is None
     assert table["noise"]["unique"] > table["good"]["unique"]
 
 
-def test_depths_and_doubts(made) -> None:
+def test_depths_and_the_consensus(made) -> None:
     assert made.tables["depths"]["depth"].to_list() == [5, 10, 20]
     assert made.tables["depths"].filter(pl.col("depth") == 10)["tau"].item() == pytest.approx(1)
-    assert made.doubts.group_by("system").agg(pl.col("share").sum())["share"].to_list() == pytest.approx([1.0] * 6)
-    assert set(made.comparison.frame["doubt"]) == {"truth", "people", "queries", "all"}
+    assert made.doubts is None  # nothing is drawn
+    run, first = some_run(FIELD), parse_all(["P@10"])
+    expected = expectations(run, consensus.believe(run, depth=10, people=0), first, made.settings.policy)[0]
+    table = rows(made, "P@10")
+    assert [table[system]["consensus"] for system in run.systems] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("measure", ["AP", "P@10", "nDCG@10"])
+def test_it_is_the_posterior_before_the_first_label(measure: str) -> None:
+    """Values, P(better) and P(best) are those of the loop of labels with no label, to the digit."""
+    run = some_run(FIELD)
+    found = front_door.evaluate(run, None, [measure], worlds=20)
+    universe = universe_of(run, found.settings)
+    look = Deciding.of(universe, Question(parse_all(measure)[0])).verdict
+    table = rows(found, measure)
+    assert [table[system]["value"] for system in universe.systems] == look.found.mean.tolist()
+    assert [table[system]["p_best"] for system in universe.systems] == look.best.tolist()
+    pairs = found.comparison.frame
+    assert pairs.height == 10
+    for row in pairs.iter_rows(named=True):
+        i, j = (universe.systems.index(row[side]) for side in ("system", "baseline"))
+        assert (row["p_better"], row["p_tie"]) == (look.found.better[i, j], float(look.found.tie[i, j]))
+    scores = front_door.measure(run, None, [measure], worlds=20)
+    means = dict(scores.frame.group_by("system").agg(pl.col("value").mean()).iter_rows())
+    assert [means[system] for system in universe.systems] == pytest.approx(look.found.mean.tolist())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_without_labels_nothing_is_certain(seed: int) -> None:
+    """On simulated fields of near and of far systems no P(better) and no P(best) passes .95, and nothing is settled."""
+    far, near = FIELD, {f"s{place}": 1 + place / 10 for place in range(8)}
+    for systems in (far, near):
+        run = some_run(systems, queries=20, seed=seed)
+        found = front_door.evaluate(run, None, ["AP", "nDCG@10", "P@10"], worlds=20)
+        pairs = found.comparison.frame
+        assert pairs.select(pl.max_horizontal("p_better", 1 - pl.col("p_better")).max()).item() < 0.95
+        assert found.summary["p_best"].drop_nulls().max() < 0.95
+        assert "Best guess without judgments: " in found.sentences[0]
+        assert "Nothing is settled" in found.sentences[0]
+
+
+def test_p_best_depends_neither_on_order_nor_on_names() -> None:
+    run = some_run(FIELD)
+    before = {system: row["p_best"] for system, row in rows(front_door.evaluate(run, None, ["AP"], worlds=20)).items()}
+    turned = Run.of(pl.concat([run.frame.filter(pl.col("system") == name) for name in reversed(run.systems)])
+                    .select("system", "query", "item", "score"))  # fmt: skip
+    after = {system: row["p_best"] for system, row in rows(front_door.evaluate(turned, None, ["AP"], worlds=20)).items()}
+    assert after == before
+    names = dict(zip(FIELD, "zebra", strict=True))
+    other = Run.of(run.frame.select(pl.col("system").replace_strict(names), "query", "item", "score"))
+    renamed = rows(front_door.evaluate(other, None, ["AP"], worlds=20))
+    assert {system: renamed[names[system]]["p_best"] for system in FIELD} == {system: before[system] for system in FIELD}
 
 
 def test_it_is_the_same_every_time(made) -> None:
     again = by_consensus(some_run(FIELD), ["AP", "P@10"], seed=1, worlds=100, depth=10, depths=(5, 10, 20))
     assert again.summary.equals(made.summary)
     other = by_consensus(some_run(FIELD), ["AP", "P@10"], seed=2, worlds=100, depth=10, depths=(5, 10, 20))
-    assert other.summary.select("system", "measure", "without_own_vote").equals(
-        made.summary.select("system", "measure", "without_own_vote")
-    )
-    assert not other.summary["lo"].equals(made.summary["lo"])
+    own = pl.col("system") != EVERYTHING
+    assert other.summary.filter(own).equals(made.summary.filter(own))  # the seed draws the order of ⊤ alone
+    assert not other.summary.equals(made.summary)
 
 
 def test_warnings() -> None:
@@ -123,7 +173,7 @@ def test_labels_are_held_certain() -> None:
     run = some_run(FIELD)
     universe = consensus.votes(run, 10).frame.select("query", "item").unique()
     labels = Opinions.of(universe.with_columns(pl.lit(1.0).alias("grade")))
-    made = by_consensus(run, ["P@10"], worlds=20, depth=10, labels=labels)
+    made = with_labels(run, parse_all(["P@10"]), Settings(worlds=20, depth=10), labels)
     assert rows(made, "P@10")["good"]["value"] == pytest.approx(1)
     assert "without_own_vote" not in made.summary.columns
 
@@ -136,7 +186,7 @@ def test_votes_on_named_items() -> None:
     lists = frame.filter(pl.col("grade") > 0).select(
         pl.col("source").alias("system"), "query", "item", pl.lit(0.0).alias("score")
     )
-    made = by_consensus(Run.of(lists), ["SetP", "SetR"], votes=opinions, worlds=20)
+    made = of_votes(Run.of(lists), parse_all(["SetP", "SetR"]), Settings(worlds=20), opinions)
     assert "depths" not in made.tables
     assert rows(made, "SetP")["S1"]["value"] == pytest.approx(0.6)
     assert rows(made, "SetP")["S1"]["without_own_vote"] == pytest.approx(0.5)
@@ -150,26 +200,8 @@ def test_a_virtual_system_takes_no_part_in_pairs(made) -> None:
     assert set(made.systems) == set(FIELD)
 
 
-def test_the_library_and_the_evaluation_compare_alike(made) -> None:
-    """Scores of the runs alone under the consensus give the pairs of the evaluation, which scores ⊤ too."""
-    run, settings = some_run(FIELD), made.settings
-    scores = believed.score(run, belief(run, settings), parse_all(["AP", "P@10"]), settings)
-    names = ["measure", "system", "baseline", "doubt"]
-    for compared in (believed.compare(scores, settings), believed.compare(made.scores, settings)):
-        assert compared.frame.select(names).equals(made.comparison.frame.select(names))
-        for column in ("difference", "lo", "hi", "p_better", "p_tie", "sd"):
-            ours, theirs = compared.frame[column].to_numpy(), made.comparison.frame[column].to_numpy()
-            assert ours == pytest.approx(theirs, abs=1e-12, nan_ok=True)
-    assert str(texts(made.comparison.notes)[-1]) == "The doubt about the truth of P@10 is exact."
-
-
-def test_one_draw_for_summary_and_pairs(made) -> None:
-    doubts = shared.Doubts(made.scores, seed=1, aside=(EVERYTHING,))
-    assert doubts.best("AP") == {system: row["p_best"] for system, row in rows(made).items() if system in FIELD}
-
-
 @pytest.mark.parametrize("measure", ["AP", "nDCG@10", "SetP"])
-@pytest.mark.parametrize("policy", [{}, {"missing": "skip"}, {"cut": 7}])
+@pytest.mark.parametrize("policy", [{}, {"cut": 7}])
 def test_order_by_depth_is_that_of_single_evaluations(measure: str, policy: dict) -> None:
     """Votes counted once and cut by rank give what every depth gives alone; the summary has the depth that counts."""
     run = some_run(FIELD, queries=5)
@@ -178,7 +210,7 @@ def test_order_by_depth_is_that_of_single_evaluations(measure: str, policy: dict
     first = parse_all(measure)
     made = evaluate(run, first, settings, depths=(5, 20))
     table = made.tables["depths"]
-    shown = dict(made.summary.select("system", "value").iter_rows())
+    shown = dict(made.summary.select("system", "consensus").iter_rows())
     means = {10: np.array([shown[system] for system in run.systems])} | {
         depth: expectations(run, consensus.believe(run, depth=depth, people=0), first, settings.policy)[0]
         for depth in (5, 20)
@@ -206,13 +238,14 @@ def test_an_unknown_baseline_is_refused() -> None:
         by_consensus(some_run(FIELD, queries=2), ["P@10"], worlds=20, baseline="goods")
 
 
-@pytest.mark.parametrize(("missing", "fate"), [("empty", "they count as empty lists"), ("skip", "they are left out")])
-def test_queries_that_a_run_lacks_are_counted(missing, fate) -> None:
+def test_queries_that_a_run_lacks_are_counted() -> None:
     frame = some_run(FIELD).frame
     lacking = Run(frame.filter((pl.col("system") != "good") | pl.col("query").is_in(["q0", "q1"])))
-    found = texts(by_consensus(lacking, ["P@10"], worlds=20, missing=missing).warnings)
-    assert f"Queries of other runs that a run lacks ({fate}): good 6." in found
+    found = texts(by_consensus(lacking, ["P@10"], worlds=20).warnings)
+    assert "Queries of other runs that a run lacks (they count as empty lists): good 6." in found
     assert not any("lacks" in text for text in texts(by_consensus(some_run(FIELD), ["P@10"], worlds=20).warnings))
+    with pytest.raises(CallError, match="missing"):
+        front_door.evaluate(lacking, None, ["P@10"], missing="skip")
 
 
 def test_a_run_of_other_queries_is_refused() -> None:
@@ -268,13 +301,3 @@ def test_a_consensus_of_noes_has_no_leader() -> None:
     assert found.systems == list(NOES)
     assert "SetP is undefined for every system" in found.sentences[0]
     assert set(found.summary.filter(pl.col("system") != EVERYTHING, measure="SetR")["value"]) == {0.0}
-
-
-def test_a_run_that_answers_one_query_of_two_has_its_interval_under_skip() -> None:
-    """Over one query a draw is a world, over two a resample: their numbers differ."""
-    run = some_run({"a": 0.3, "b": 1.0, "c": 2.0}, queries=2)
-    part = Run(run.frame.filter((pl.col("system") != "c") | (pl.col("query") == "q0")))
-    found = rows(by_consensus(part, ["P@10"], worlds=40, missing="skip"), "P@10")
-    whole = rows(by_consensus(Run(run.frame.filter(pl.col("query") == "q0")), ["P@10"], worlds=40), "P@10")
-    assert found["c"]["queries"] == 1 and found["a"]["queries"] == 2
-    assert found["c"]["lo"] == whole["c"]["lo"] and found["c"]["hi"] == whole["c"]["hi"]

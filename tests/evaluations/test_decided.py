@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from endoxa.evaluations.sentences import measured
 from endoxa.evaluations.settings import Settings
 from endoxa.measures.grammar import parse_all
 from endoxa.notes import texts
+from endoxa.pools.deciding import Deciding, Question
 from endoxa.reports import terminal
 from endoxa.tables import DRAW, Opinions, Run
 
@@ -71,8 +73,8 @@ def test_the_evaluation_is_the_posterior(made: Evaluation) -> None:
         own = made.summary.filter(pl.col("measure") == name)
         assert own["system"].to_list() == universe.systems
         assert own["value"].to_numpy() == pytest.approx(found.mean)
-        assert own["se"].to_numpy() == pytest.approx(np.sqrt(np.diag(found.covariance)))
-        assert own["p_best"].to_numpy() == pytest.approx(found.best(3))
+        assert own["se"].to_numpy() == pytest.approx(1.25 * np.sqrt(np.diag(found.covariance)))
+        assert own["p_best"].to_numpy() == pytest.approx(found.best)
         pairs = comparison.frame.filter(pl.col("measure") == name)
         assert pairs.height == 10
         for row in pairs.iter_rows(named=True):
@@ -95,7 +97,7 @@ def test_systems_are_ordered_as_they_are(made: Evaluation) -> None:
 
 
 def test_intervals_only_for_measures_whose_sizes_hold(made: Evaluation) -> None:
-    """±1.96 sd for P@k, 1.2 times as wide from 10 labels a topic; none for AP, nDCG and RR."""
+    """±1.96 sd for P@k, with few labels and with many; none for AP, nDCG and RR. The sd is 1.25 times the linear one."""
     comparison = made.comparison
     assert comparison is not None
     for frame in (made.summary, comparison.frame):
@@ -105,7 +107,7 @@ def test_intervals_only_for_measures_whose_sizes_hold(made: Evaluation) -> None:
     some = comparison.frame.filter(pl.col("measure") == "P@10")
     assert (some["hi"] - some["difference"]).to_numpy() == pytest.approx(1.959964 * some["sd"].to_numpy())
     more = endoxa.compare(RUN, None, ["P@10"], labels=MANY, confidence=0.9).frame  # 30 labels a topic
-    assert (more["difference"] - more["lo"]).to_numpy() == pytest.approx(1.2 * 1.644854 * more["sd"].to_numpy())
+    assert (more["difference"] - more["lo"]).to_numpy() == pytest.approx(1.644854 * more["sd"].to_numpy())
 
 
 def test_a_measure_without_a_linear_form_is_drawn(made: Evaluation) -> None:
@@ -160,7 +162,7 @@ def test_the_sentences_say_what_decided(made: Evaluation) -> None:
     assert comparison is not None
     pairs = comparison.frame.filter(pl.col("measure") == "AP")["p_better"].to_numpy()
     done = int((np.maximum(pairs, 1 - pairs) >= 0.95).sum())
-    assert made.sentences[0].startswith("By what 60 labels teach")
+    assert made.sentences[0].startswith("Based on 60 labels, ")
     assert f"{done} of 10 pairs of systems are decided" in made.sentences[1]
 
 
@@ -313,6 +315,58 @@ def test_the_order_is_pinned_where_the_consensus_is_asked_for() -> None:
 def test_what_is_refused(given: dict[str, Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         endoxa.evaluate(**({"run": RUN, "reference": None, "measures": ["AP"], "labels": FEW} | given))
+
+
+def test_the_consensus_with_labels_gives_values_and_no_probability() -> None:
+    """Nobody has measured what such a belief is certain of."""
+    found = endoxa.evaluate(RUN, None, ["P@10", "AP"], labels=MANY, model="consensus", worlds=20)
+    assert found.summary["value"].drop_nulls().is_not_nan().all()
+    own = found.summary.filter(pl.col("system") != "⊤")
+    assert own["lo"].is_null().all() and own["hi"].is_null().all() and own["p_best"].is_nan().all()
+    assert found.comparison is None
+    assert "doubt.no_chances" in {one.code for one in found.warnings}
+
+
+@pytest.mark.parametrize("model", ["consensus", "learned"])
+def test_a_belief_of_the_systems_own_lists_gives_no_probability(model: str, tmp_path: Path) -> None:
+    """Neither as it is, nor saved and read again; its values are those of the belief."""
+    belief = endoxa.believe(RUN, model, **({"labels": FEW} if model == "learned" else {}))
+    endoxa.write(belief, tmp_path / "saved.parquet")
+    expected = endoxa.summarise(endoxa.measure(RUN, belief, ["P@10"], worlds=20))
+    for reference in (belief, tmp_path / "saved.parquet"):
+        found = endoxa.evaluate(RUN, reference, ["P@10"], worlds=20)
+        assert found.comparison is None
+        assert found.doubts is None
+        assert found.summary["lo"].is_null().all() and found.summary["p_best"].is_nan().all()
+        assert found.summary["value"].to_numpy() == pytest.approx(expected["value"].to_numpy())
+        assert "doubt.no_chances" in {one.code for one in found.warnings}
+
+
+def test_the_forecast_of_an_evaluation_is_that_of_the_loop(made: Evaluation) -> None:
+    look = Deciding.of(universe_of(RUN, Settings()), Question(parse_all("AP")[0]), FEW).verdict
+    assert made.further is not None
+    assert look.forecast is not None
+    assert made.further.facts() == pytest.approx(look.forecast.facts())
+
+
+COPY = Run(pl.concat([RUN.frame, RUN.frame.filter(system="s0").with_columns(system=pl.lit("twin"))]))
+
+
+@pytest.mark.parametrize("labels", [None, FEW])
+def test_a_copy_changes_no_probability_of_the_others(labels: Opinions | None) -> None:
+    """P(best) of every system stays exactly, without labels and with; the copy shares that of its system."""
+    before, after = (endoxa.evaluate(run, None, ["AP", "nDCG@10"], labels=labels, worlds=20) for run in (RUN, COPY))
+    for measure in ("AP", "nDCG@10"):
+        one, two = (
+            dict(made.summary.filter(pl.col("measure") == measure).select("system", "p_best").iter_rows())
+            for made in (before, after)
+        )
+        assert {system: two[system] for system in one} == one
+        assert two["twin"] == one["s0"]
+        pair = after.comparison.frame.filter(  # type: ignore[union-attr]
+            pl.col("measure") == measure, pl.col("system").is_in(["s0", "twin"]), pl.col("baseline").is_in(["s0", "twin"])
+        ).row(0, named=True)
+        assert (pair["p_tie"], pair["p_better"], pair["superiority"]) == (1, 0, 0.5)
 
 
 def test_no_files_of_labels_are_no_labels() -> None:

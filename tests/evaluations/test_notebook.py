@@ -15,7 +15,7 @@ import endoxa
 from endoxa import formatting
 from endoxa.evaluations import notebook
 from endoxa.notes import text
-from endoxa.tables import Run
+from endoxa.tables import Belief, Run
 from endoxa.verbs.evaluate import evaluate
 
 
@@ -93,9 +93,12 @@ def test_tables_and_evaluations_have_the_colours_of_a_page() -> None:
 def test_a_figure_is_drawn_in_the_cell() -> None:
     qrels = {f"q{n}": {"x": 1} for n in range(6)}
     run = {s: {q: {"x": float(s == "a"), "y": 0.5} for q in qrels} for s in "ab"}
-    for made in (evaluate(run, qrels, ["AP"]), evaluate(run, None, ["AP"], worlds=20, people=5)):
+    given = pl.DataFrame([(q, item, 1.0, p) for q in qrels for item, p in (("x", 0.8), ("y", 0.4))],
+                         schema=["query", "item", "grade", "p"], orient="row")  # fmt: skip
+    for made in (evaluate(run, qrels, ["AP"]), evaluate(run, Belief.of(given), ["AP"], worlds=20)):
         html = made._repr_html_()
         assert html.count("<svg") == 1 and "<script" not in html
+    assert "<svg" not in evaluate(run, None, ["AP"], worlds=20)._repr_html_()  # the sizes of a consensus say nothing
 
 
 def test_every_verb_shows_its_settings() -> None:

@@ -20,13 +20,15 @@ from evaluation_samples import (
     system_names,
 )
 
+from endoxa.comparisons.forecast import Forecast
 from endoxa.comparisons.power import queries_needed
 from endoxa.comparisons.prediction import Estimates
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.judged import ALL_PAIRS
 from endoxa.evaluations.sentences import (
     AGAIN,
-    NEXT,
+    DECIDE,
+    USUAL,
     advice,
     answer,
     believed,
@@ -210,7 +212,7 @@ def test_verdict_names_the_leader_and_whom_it_cannot_be_told_from() -> None:
     best = rows.row(0, named=True)
     assert best["system"] == "bm25"
     assert text.startswith(
-        f"Nobody judged, so this is a guess: within this consensus bm25 leads on AP with {best['value']:.4f} "
+        f"Within this consensus bm25 leads on AP with {best['value']:.4f} "
         f"(95 % interval {best['lo']:.4f} to {best['hi']:.4f}); bm25 is the best of 6 systems with probability "
         f"{best['p_best']:.2f} and cannot be told apart from "
     )
@@ -222,8 +224,34 @@ def test_verdict_names_the_leader_and_whom_it_cannot_be_told_from() -> None:
     assert same.height == 2
     first, second = same.select("baseline", "p_better").iter_rows()
     assert f"apart from {first[0]} (bm25 is better with probability {first[1]:.2f})" in text
-    assert text.endswith(f" and {second[0]} ({second[1]:.2f}); 100 to 250 labels usually settle it ({NEXT}).")
+    assert f" and {second[0]} ({second[1]:.2f})" in text
     assert EVERYTHING not in text
+
+
+def guessed(better: dict[str, float], tie: dict[str, float] | None = None) -> Evaluation:
+    """Runs alone: no interval, P(better) of bm25 against each of the others, its P(best) .4."""
+    ties = tie or {}
+    rows = [
+        {"measure": "AP", "system": "bm25", "baseline": other, "doubt": "all", "difference": 0.1, "lo": math.nan,
+         "hi": math.nan, "p_better": p, "p_tie": ties.get(other, 0.0), "superiority": p + ties.get(other, 0.0) / 2}
+        for other, p in better.items()
+    ]  # fmt: skip
+    summary = SIX.summary.filter(pl.col("system").is_in(["bm25", *better]), pl.col("measure") == "AP").with_columns(
+        lo=pl.lit(math.nan), hi=pl.lit(math.nan), p_best=pl.lit(0.4), consensus=pl.col("value") / 2,
+        value=pl.when(pl.col("system") == "bm25").then(0.9).otherwise("value"),
+    )  # fmt: skip
+    return replace(SIX, summary=summary, compared=Comparison(pl.DataFrame(rows)), deciding=None, tables={})
+
+
+def test_runs_alone_are_a_guess_and_labels_settle_it() -> None:
+    second, third, fourth = system_names(4)[1:]
+    text = under_doubt(guessed({second: 0.8, third: 0.6, fourth: 0.97}))
+    assert text == (
+        "Best guess without judgments: bm25 (P(best) 0.40 of 4 systems, by modelled AP). Nothing is settled: it cannot "
+        f"be told apart from {third} and {second}; {USUAL} labels usually settle it ({DECIDE})."
+    )
+
+
 
 
 def test_verdict_of_any_other_belief_and_of_far_and_equal_systems() -> None:
@@ -277,8 +305,14 @@ def test_what_settles_it_follows_the_kind_of_reference() -> None:
     opinions = replace(SIX, kind="opinions")
     assert under_doubt(with_shares(opinions, 0.1, 0.2, 0.7)).endswith("; more queries would help most.")
     labels = {"labels": pl.DataFrame({"labels": [40]})}
-    sample = replace(SIX, kind="sample", tables=labels, forecast=lambda: 137)
-    assert under_doubt(sample).endswith(f"; about 140 more labels would settle it ({AGAIN}).")
+    sample = replace(SIX, kind="sample", tables=labels, forecast=lambda: Forecast(137, 40, 260, 0.4, 0.8))
+    assert under_doubt(sample).endswith(f"; about 150 more labels (50 to 275) would settle it ({AGAIN}).")
+    far = replace(sample, forecast=Forecast(700, 200, 2000, 0.1, 0.25))
+    assert under_doubt(far).endswith(
+        f"; more than 600 more labels are likely needed; 300 are enough with probability 0.25 ({AGAIN})."
+    )
+    old = replace(sample, forecast=Forecast(137, *[math.nan] * 4))  # a file of 0.1 has the median alone
+    assert under_doubt(old).endswith(f"; about 150 more labels would settle it ({AGAIN}).")
     assert under_doubt(replace(sample, forecast=None)).endswith(f"; more labels would settle it ({AGAIN}).")
 
 

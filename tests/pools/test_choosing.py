@@ -104,7 +104,7 @@ def test_influence_is_the_spread_of_the_derivatives(name: str, learned: Learned)
 def test_influence_about_the_best_weighs_by_p_best(name: str) -> None:
     p = rng().uniform(0.1, 0.9, SOME.universe.rows.height)
     a = dense(SOME, name, p)
-    weight = posterior(SOME, one(name)).best() + 0.02
+    weight = posterior(SOME, one(name)).best + 0.02
     weight /= weight.sum()
     spread = np.sqrt(weight @ (a - weight @ a) ** 2)
     assert influences(SOME, one(name), p, "best") == pytest.approx(spread, abs=1e-8)

@@ -26,7 +26,7 @@ GAME = BEST.game(UNIVERSE)
 
 def judged(rows: np.ndarray, said: Floats = GRADES) -> Judged:
     rows = np.sort(rows)
-    return Judged(rows, (1.0,), said[rows][None])
+    return Judged(rows, (1.0,), said[rows][None], np.arange(len(rows)))
 
 
 def drawn(count: int, seed: int = 0, said: Floats = GRADES, batch: int = 10) -> Draws:

@@ -8,7 +8,7 @@ import pytest
 
 from endoxa.beliefs.learned import Universe
 from endoxa.measures.grammar import parse
-from endoxa.pools.deciding import Deciding, Question, further, simulate
+from endoxa.pools.deciding import Deciding, Question, simulate
 from endoxa.pools.guaranteed import Draws
 from endoxa.tables import Run
 
@@ -45,5 +45,6 @@ def test_it_ends_when_everything_that_may_be_asked_is_judged(universe) -> None:
     assert len(shallow) < 25 < universe.rows.height
     last = looks(universe, 5)[-1]
     assert last.learned.judged.rows.tolist() == shallow.tolist()
-    assert not last.is_settled and further(last.deciding) is None
+    assert not last.is_settled
+    assert last.deciding.left == 0
     assert Deciding(last.question, last.learned, Draws.none()).verdict.leader == last.leader
