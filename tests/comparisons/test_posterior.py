@@ -223,6 +223,8 @@ def test_copies_are_equal_whatever_the_labels() -> None:
         assert found.superiority[0, 4] == found.superiority[4, 0] == 0.5
         assert found.practically_same[0, 4]
         assert (found.drawn[:, 0] == found.drawn[:, 4]).all()
+        assert (found.values[0] == found.values[4]).all()  # to the last bit, so that neither leads
+        assert (found.covariance[0] == found.covariance[4]).all()
 
 
 def test_systems_that_agree_to_the_cutoff_are_the_same_on_that_measure_alone() -> None:

@@ -229,9 +229,11 @@ def posterior(learned: Learned, measure: Measure) -> Posterior:
     worth = np.cumsum(steps)
     squares = np.diff(worth**2, prepend=0.0)
     variance = np.maximum(squares @ tails - (steps @ tails) ** 2, 0.0)
-    return Posterior(
-        str(measure), universe.systems, slopes.value, model, _spread(learned, listed, shared, variance),
-        universe.same(measure.linear.k if measure.linear else None), per_topic(learned),
+    same = universe.same(measure.linear.k if measure.linear else None)
+    spread = _spread(learned, listed, shared, variance)
+    return Posterior(  # systems that are the same have the same numbers to the last bit
+        str(measure), universe.systems, slopes.value[same], model[same], spread[np.ix_(same, same)], same,
+        per_topic(learned),
     )  # fmt: skip
 
 

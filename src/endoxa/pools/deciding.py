@@ -212,7 +212,7 @@ class Deciding:
         found = posterior(self.learned, question.measure)
         systems, superiority, best = found.systems, found.superiority, found.best
         sure = np.where(found.tie, 1.0, np.maximum(superiority, 1 - superiority))[np.triu_indices(len(systems), 1)]
-        leader = int(found.same[np.nanargmax(found.worth)]) if not np.isnan(found.worth).all() else 0
+        leader = int(np.nanargmax(found.worth)) if not np.isnan(found.worth).all() else 0
         equal = bool(found.tie.all())
         if isinstance(question.about, tuple):
             first, second = (systems.index(choosing.system_of(self.universe, name)) for name in question.about)
