@@ -38,7 +38,10 @@ def first_sentence(page: str) -> str:
     return html.unescape(re.sub(r"<[^>]+>", "", found[1])).replace("\u00a0", " ").strip() if found else ""
 
 
-LEADS = re.compile(r"^(?:.*?(?:this consensus|this belief|teach(?:es)?,) )?(.+?) (?:leads on|share the lead on|has) ")
+LEADS = re.compile(
+    r"^(?:.*?(?:this consensus|this belief|labels?,) |Best guess without judgments: )?"
+    r"(.+?) (?:leads on|share the lead on|has|\(P\(best\)) "
+)
 INTERVALS = [("value", ""), ("difference", ""), ("estimate", ""), ("estimate", "_queries"), ("difference", "_queries")]
 
 
@@ -60,7 +63,7 @@ def contradictions(evaluation: Evaluation) -> list[str]:
         found.append(f"{first.rows[0][0]} is the first row of the table: {answer}")
     chances = {system: round(chance, 2) for system, chance in p_best(evaluation, evaluation.measures[0]).items()}
     most = max(chances, key=lambda system: chances[system], default=leader)
-    if "is the best of" in answer and chances[most] > chances[leader] and f" ({most} more often: " not in answer:
+    if "is the best of" in answer and chances[most] > chances[leader] and f" ({most}: " not in answer:
         found.append(f"{most} has the largest P(best): {answer}")
     return found
 

@@ -91,9 +91,9 @@ def test_learned_beside_pinned(track: Track, measure: str) -> None:
             p[learned.judged.rows] = learned.judged.at_least(1)
             old = m.linear.slopes(places_of(learned), p[None], np.ones(1)).value  # type: ignore[union-attr]
             pinned.append(taus(np.nanmean(old, axis=1), official))
-            better = made.better[upper]
-            stated.append(np.maximum(better, 1 - better))
-            right.append(np.where(better >= 0.5, really > 0, really < 0))
+            better, apart = made.better[upper], ~made.tie[upper]  # of systems that are the same nothing is stated
+            stated.append(np.maximum(better, 1 - better)[apart])
+            right.append(np.where(better >= 0.5, really > 0, really < 0)[apart])
         mean, error, before = np.mean(found, 0), np.std(found, 0) / REDRAWS**0.5, np.mean(pinned, 0)
         print(
             f"  {count:2} a topic: learned {mean[0]:.3f} ({error[0]:.3f}) / {mean[1]:.3f} ({error[1]:.3f})   "
