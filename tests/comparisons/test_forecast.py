@@ -16,7 +16,9 @@ from endoxa.tables import Floats
 def of_means(means: list[float], covariance: Floats, same: list[int] | None = None, lower: bool = False) -> Posterior:
     names = [chr(ord("A") + place) for place in range(len(means))]
     firsts = np.arange(len(means)) if same is None else np.array(same)
-    return Posterior("P@10", names, np.array(means)[:, None], np.zeros((len(means), 1)), covariance, firsts, lower=lower)
+    return Posterior(
+        "P@10", names, np.array(means)[:, None], np.zeros((len(means), 1)), covariance, firsts, lower=lower
+    )
 
 
 def by_hand(found: Posterior, labels: int, until: float, margin: float, rate: float, kept: list[int]) -> list[float]:

@@ -124,12 +124,16 @@ def test_p_best_depends_neither_on_order_nor_on_names() -> None:
     before = {system: row["p_best"] for system, row in rows(front_door.evaluate(run, None, ["AP"], worlds=20)).items()}
     turned = Run.of(pl.concat([run.frame.filter(pl.col("system") == name) for name in reversed(run.systems)])
                     .select("system", "query", "item", "score"))  # fmt: skip
-    after = {system: row["p_best"] for system, row in rows(front_door.evaluate(turned, None, ["AP"], worlds=20)).items()}
+    after = {
+        system: row["p_best"] for system, row in rows(front_door.evaluate(turned, None, ["AP"], worlds=20)).items()
+    }
     assert after == before
     names = dict(zip(FIELD, "zebra", strict=True))
     other = Run.of(run.frame.select(pl.col("system").replace_strict(names), "query", "item", "score"))
     renamed = rows(front_door.evaluate(other, None, ["AP"], worlds=20))
-    assert {system: renamed[names[system]]["p_best"] for system in FIELD} == {system: before[system] for system in FIELD}
+    assert {system: renamed[names[system]]["p_best"] for system in FIELD} == {
+        system: before[system] for system in FIELD
+    }
 
 
 def test_it_is_the_same_every_time(made) -> None:

@@ -97,7 +97,7 @@ def test_systems_are_ordered_as_they_are(made: Evaluation) -> None:
 
 
 def test_intervals_only_for_measures_whose_sizes_hold(made: Evaluation) -> None:
-    """±1.96 sd for P@k, with few labels and with many; none for AP, nDCG and RR. The sd is 1.25 times the linear one."""
+    """±1.96 sd for P@k, with few labels and with many; none for AP, nDCG and RR."""
     comparison = made.comparison
     assert comparison is not None
     for frame in (made.summary, comparison.frame):
@@ -364,7 +364,9 @@ def test_a_copy_changes_no_probability_of_the_others(labels: Opinions | None) ->
         assert {system: two[system] for system in one} == one
         assert two["twin"] == one["s0"]
         pair = after.comparison.frame.filter(  # type: ignore[union-attr]
-            pl.col("measure") == measure, pl.col("system").is_in(["s0", "twin"]), pl.col("baseline").is_in(["s0", "twin"])
+            pl.col("measure") == measure,
+            pl.col("system").is_in(["s0", "twin"]),
+            pl.col("baseline").is_in(["s0", "twin"]),
         ).row(0, named=True)
         assert (pair["p_tie"], pair["p_better"], pair["superiority"]) == (1, 0, 0.5)
 

@@ -31,8 +31,8 @@ from endoxa.evaluations.sentences import (
     USUAL,
     advice,
     answer,
-    by_other_measures,
     believed,
+    by_other_measures,
     caveats,
     estimated,
     measured,
@@ -190,8 +190,15 @@ def test_further_measures_agree_or_the_answer_says_which_ones_do_not() -> None:
     def evaluated(*leaders: str) -> Evaluation:
         """Each measure has the leader that is named, by 0.1."""
         rows = [
-            {"system": system, "measure": measure, "value": 0.5 + (system == leader) / 10, "lo": 0.0, "hi": 1.0,
-             "queries": 9, "undefined": 0}
+            {
+                "system": system,
+                "measure": measure,
+                "value": 0.5 + (system == leader) / 10,
+                "lo": 0.0,
+                "hi": 1.0,
+                "queries": 9,
+                "undefined": 0,
+            }
             for measure, leader in zip(("AP", "nDCG@10", "P@10"), leaders, strict=False)
             for system in system_names(3)
         ]
@@ -277,8 +284,6 @@ def test_runs_alone_are_a_guess_and_labels_settle_it() -> None:
     )
 
 
-
-
 def test_verdict_of_any_other_belief_and_of_far_and_equal_systems() -> None:
     far = sample_in_doubt(["a", "b", "c"], model="raters", virtual=None, step=0.2)
     far = replace(far, kind="belief")
@@ -305,9 +310,7 @@ def test_the_answer_says_when_another_is_the_best_more_often() -> None:
     third = SIX.summary["system"].unique(maintain_order=True)[2]
     often = SIX.summary.with_columns(p_best=pl.when(pl.col("system") == third).then(0.9).otherwise("p_best"))
     told = answer(replace(SIX, summary=often))
-    assert re.search(
-        rf"bm25 is the best of 6 systems with probability 0\.\d\d \({third}: 0\.90\) and cannot", told
-    )
+    assert re.search(rf"bm25 is the best of 6 systems with probability 0\.\d\d \({third}: 0\.90\) and cannot", told)
     assert f"({third}: " not in answer(SIX)
     assert caveats(SIX) == ["The order changes with the vote depth (tau 0.62)."]
 

@@ -12,6 +12,8 @@ from deciding_samples import field, grades
 from endoxa.beliefs.learned import Universe
 from endoxa.comparisons.posterior import posterior
 from endoxa.errors import JoinError, TextError
+from endoxa.evaluations.sentences import settled
+from endoxa.formatting import chance
 from endoxa.measures.grammar import parse
 from endoxa.pools import deciding
 from endoxa.pools.deciding import LEAST, Deciding, Question, rows_of, simulate
@@ -63,7 +65,15 @@ def test_the_verdict_is_the_posterior() -> None:
 
 @pytest.mark.parametrize(
     ("measure", "margin"),
-    [("AP", 0), ("AP@20", 0), ("nDCG@10", 0.01), ("P@5", 0.01), ("DCG@5", 0.01), ("R@20", 0.01), ("nDCG@10 exactly", 0)],
+    [
+        ("AP", 0),
+        ("AP@20", 0),
+        ("nDCG@10", 0.01),
+        ("P@5", 0.01),
+        ("DCG@5", 0.01),
+        ("R@20", 0.01),
+        ("nDCG@10 exactly", 0),
+    ],
 )
 def test_the_best_may_be_within_a_hundredth_of_the_best(measure: str, margin: float) -> None:
     """AP, pairs, orders and --exactly ask for the best itself: P(best), not P(the best, or within .01 of it)."""
@@ -83,7 +93,7 @@ def test_the_best_may_be_within_a_hundredth_of_the_best(measure: str, margin: fl
 def test_nothing_is_settled_by_few_labels_or_by_labels_all_alike() -> None:
     """Asked whether anything is likelier than .01, every look passes that has enough labels of two kinds."""
     sure = Question(parse("AP"), "best", 0.01)
-    for count, said, passes, settled in (
+    for count, said, passes, stops in (
         (LEAST - 1, GRADES, False, False),
         (LEAST, GRADES, True, False),  # there is no look of 25 labels before
         (LEAST + 24, GRADES, True, False),
@@ -92,7 +102,7 @@ def test_nothing_is_settled_by_few_labels_or_by_labels_all_alike() -> None:
         (60, np.zeros(60), False, False),
     ):
         look = labelled(np.arange(count), said[:count], sure).verdict
-        assert (look.passes, look.is_settled) == (passes, settled)
+        assert (look.passes, look.is_settled) == (passes, stops)
     assert not Deciding.of(UNIVERSE, sure).verdict.is_settled
 
 
@@ -103,9 +113,7 @@ def labels_in_rounds(universe: Universe, rows: np.ndarray, said: np.ndarray) -> 
 
 def two_systems() -> tuple[Universe, np.ndarray, np.ndarray]:
     """A universe of two systems with nothing in common, and the rows of each."""
-    rows = [
-        (system, f"q{t}", f"{system}{d:02}", -float(d)) for system in "AB" for t in range(10) for d in range(10)
-    ]
+    rows = [(system, f"q{t}", f"{system}{d:02}", -float(d)) for system in "AB" for t in range(10) for d in range(10)]
     universe = Universe.of(Run.of(pl.DataFrame(rows, schema=["system", "query", "item", "score"], orient="row")))
     own = universe.rows["item"].str.starts_with("A").to_numpy()
     return universe, np.flatnonzero(own), np.flatnonzero(~own)
@@ -115,7 +123,9 @@ def test_a_leader_that_changed_with_the_last_labels_is_not_settled() -> None:
     """Both looks pass, the one of all labels and that before the last 25, but with different leaders."""
     universe, first, second = two_systems()
     said = np.concatenate([np.ones(20), np.zeros(20), np.zeros(40), np.ones(40)])
-    rows = np.concatenate([first[::5], second[::5], np.delete(first, np.s_[::5])[::2], np.delete(second, np.s_[::5])[::2]])
+    rows = np.concatenate(
+        [first[::5], second[::5], np.delete(first, np.s_[::5])[::2], np.delete(second, np.s_[::5])[::2]]
+    )
     question = Question(parse("P@10"), until=0.6)
     changed = []
     for count in range(25, len(rows) + 1):
@@ -148,7 +158,7 @@ def test_the_look_before_does_not_depend_on_the_order_of_rows() -> None:
 
 def test_one_look_is_enough_where_nothing_is_left_to_judge() -> None:
     """P@1 looks at 20 pairs of the universe; judged all at once, they settle it although no look came before."""
-    universe, first, second = two_systems()
+    universe, first, _ = two_systems()
     top = np.flatnonzero(universe.rows["item"].str.ends_with("00").to_numpy())
     deciding = Deciding.of(universe, Question(parse("P@1")))
     assert deciding.left == len(top) == 20
@@ -221,6 +231,21 @@ def test_systems_that_return_the_same_are_equal_at_once() -> None:
 def with_a_copy(universe_of: str, copy: str) -> Universe:
     own = RUN.frame.filter(pl.col("system") == universe_of).with_columns(pl.lit(copy).alias("system"))
     return Universe.of(Run.of(pl.concat([RUN.frame, own]).select("system", "query", "item", "score")))
+
+
+def test_the_sentences_of_a_verdict() -> None:
+    """Copies are equal whatever the labels; nDCG names the margin and P(best) beside it, AP and --exactly do not."""
+    universe = with_a_copy("s0", "copy")
+    equal = settled(Deciding.of(universe, Question(parse("AP"), ("s0", "copy"))).verdict)
+    assert equal == "The two return the same items: they are equal on AP, whatever the labels."
+    every = settled(Deciding.of(copies("a", "b"), BEST).verdict)
+    assert every == "All systems return the same items: they are equal on AP, whatever the labels."
+    known = labelled(np.arange(0, UNIVERSE.rows.height, 9), GRADES[::9], Question(parse("nDCG@10")))
+    near, exact = known.verdict, known.asking(Question(parse("nDCG@10"), exactly=True)).verdict
+    best = chance(float(near.best[near.found.systems.index(near.leader)]))
+    assert f"{near.leader} is the best, or within .01 of it, with probability {chance(near.chance)}" in settled(near)
+    assert f"(the best: {best})" in settled(near)
+    assert f"{exact.leader} is the best with probability {best}" in settled(exact)
 
 
 def test_a_pair_of_copies_is_settled_and_the_rest_of_the_field_is_not() -> None:
