@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from endoxa.frozen import dataclass
@@ -21,6 +21,12 @@ class Line:
     y: Floats
     text: str
     error: Floats | None = None
+
+
+def prominent(names: Sequence[str], reference: str) -> list[str]:
+    """The first five names, the reference, then the others: only six lines have a colour."""
+    others = [name for name in names if name != reference]
+    return [*others[:5], *(name for name in names if name == reference), *others[5:]]
 
 
 def line_chart(
