@@ -10,7 +10,7 @@ from search_samples import clusters
 from endoxa.errors import JoinError, TextError
 from endoxa.searches.arms import Features, group_of
 from endoxa.searches.searchers import Person, person_of
-from endoxa.searches.trials import Competitor, Setting, Trial, drawn, evidence_of, hold, play, residual
+from endoxa.searches.trials import Competitor, Setting, Trial, drawn, evidence_of, hold, play
 
 
 def collection(count: int = 240) -> tuple[Features, list[str]]:
@@ -35,17 +35,6 @@ def collection(count: int = 240) -> tuple[Features, list[str]]:
 def mean(trial: Trial, name: str, measure: str) -> float:
     rows = trial.summary.filter((pl.col("system") == name) & (pl.col("measure") == measure))
     return float(rows["value"][0])
-
-
-def test_the_residual_collection_by_hand() -> None:
-    """docs/methods/search.md, Trials: truth a, b, d; first order c a e b f d; pages of 2."""
-    order, relevant = np.array([2, 0, 4, 1, 5, 3]), np.isin(np.arange(6), (0, 1, 3))
-    first = residual(order, np.array([], np.int64), 2)
-    assert relevant[first].mean() == 0.5
-    following = residual(order, first, 2)
-    assert following.tolist() == [4, 1] and relevant[following].mean() == 0.5
-    better = residual(np.array([0, 1, 3, 2, 4, 5]), first, 2)
-    assert better.tolist() == [1, 3] and relevant[better].mean() == 1.0  # a was seen, and is not counted again
 
 
 def test_evidence_keeps_the_query_then_marks_then_the_newest_unmarked() -> None:

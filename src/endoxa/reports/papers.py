@@ -84,15 +84,11 @@ def caption(evaluation: Evaluation, *, lettered: bool, intervals: bool = True) -
     elif evaluation.in_doubt:
         how = f"{100 * evaluation.confidence:g} % interval of the difference, with all doubts"
     else:
-        how = f"{_test(comparison)}, p < {1 - evaluation.confidence:.2g}{_corrected(comparison)}"
+        test = str(comparison.frame["test"][0])
+        how = f"{TESTS.get(test, test)}, p < {1 - evaluation.confidence:.2g}{_corrected(comparison)}"
     if lettered:
         return f"{text} Superscripts name the systems that a value is significantly better than ({how}){against}."
     return f"{text} No difference is significant ({how}){against}."
-
-
-def _test(comparison: Comparison) -> str:
-    name = str(comparison.frame["test"][0])
-    return TESTS.get(name, name)
 
 
 def _corrected(comparison: Comparison) -> str:

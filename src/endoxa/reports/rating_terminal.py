@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -15,6 +16,7 @@ from endoxa.studies.score_mapping import Mapping
 from endoxa.studies.selection import Selection
 
 SHOWN = 8  # raters, systems that a print names before it only counts them
+_short = partial(number, decimals=3, minus="-")
 CUTOFFS = (1, 10, 100)  # of the curves, where they have them
 
 
@@ -42,14 +44,13 @@ def parts(found: Analysis, *, full: bool = False, width: int = 80) -> Iterator[A
 
 
 def _counts(found: Analysis) -> str:
-    def many(count: int, one: str, several: str) -> str:
-        return f"{count:,} {one if count == 1 else several}"
-
+    numbers = ((found.raters, "rater"), (found.pairs, "rated pair"))
+    raters, pairs = (f"{count:,} {what}{'' if count == 1 else 's'}" for count, what in numbers)
     aside = sum(count for role, count in found.roles.items() if role in {"practice", "gold", "attention"})
     left = f"; {aside:,} of practice, gold and attention left out" if aside else ""
     return (
-        f"{many(found.raters, 'rater', 'raters')}, {many(found.pairs, 'rated pair', 'rated pairs')} of "
-        f"{many(found.queries, 'query', 'queries')}, {many(found.answers, 'answer', 'answers')} "
+        f"{raters}, {pairs} of {found.queries:,} quer{'y' if found.queries == 1 else 'ies'}, "
+        f"{found.answers:,} answer{'' if found.answers == 1 else 's'} "
         f"({found.undecided:,} undecided){left}"
     )
 
@@ -107,7 +108,7 @@ def _curves(points: pl.DataFrame) -> pl.DataFrame:
             (
                 row["system"], row["cutoff"],
                 *(_range(row[n], row[f"{n}_lo"], row[f"{n}_hi"], 2) for n in ("precision", "recall")),
-                _short(row["rating"], 2),
+                _short(row["rating"], decimals=2),
                 f"{row['effective']:.0f}",
             )
             for row in rows.iter_rows(named=True)
@@ -128,7 +129,7 @@ def _raters(found: Analysis) -> pl.DataFrame:
         "answers",
         pl.Series("with others", [_short(r) for r in frame["correlation"]], dtype=pl.String),
         pl.Series("shift", [_sign(x) for x in frame["shift"]], dtype=pl.String),
-        pl.Series("stretch", [_short(x, 2) for x in frame["a"]], dtype=pl.String),
+        pl.Series("stretch", [_short(x, decimals=2) for x in frame["a"]], dtype=pl.String),
         pl.col("flags").fill_null(""),
     )
 
@@ -154,15 +155,11 @@ def _dominance(one: Dominance) -> str:
     )
 
 
-def _short(value: float | None, decimals: int = 3) -> str:
-    return number(value, decimals, "-")
-
-
 def _sign(value: float | None, decimals: int = 2) -> str:
-    text = _short(value, decimals)
+    text = _short(value, decimals=decimals)
     return f"+{text}" if value is not None and value > 0 else text
 
 
 def _range(value: float, lo: float, hi: float, decimals: int = 3) -> str:
-    interval = "" if lo != lo else f" [{_short(lo, decimals)}, {_short(hi, decimals)}]"  # noqa: PLR0124
-    return _short(value, decimals) + interval
+    interval = "" if lo != lo else f" [{number(lo, decimals, '-')}, {number(hi, decimals, '-')}]"  # noqa: PLR0124
+    return number(value, decimals, "-") + interval

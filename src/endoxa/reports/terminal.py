@@ -28,6 +28,7 @@ HEADINGS = {
     "answers": "Against each subject's own order",
 }
 
+plain = escaped  # text that Rich prints as it is
 WITHIN = {"consensus": " within this consensus", "votes": " within this consensus", "sample": " by what labels teach"}
 
 
@@ -399,11 +400,6 @@ def _long(summary: Sequence[Mapping[str, Any]], lower: Sequence[str], width: int
         for row in sorted(summary, key=lambda row: (order.index(row["measure"]), *_place(row, lower)))
     ]
     return _sheet(("measure", "system", "value", "interval", "queries"), rows, ("value", "queries"), width=width)
-
-
-def plain(text: str) -> str:
-    """Text that Rich prints as it is."""
-    return escaped(text)
 
 
 def frame_table(frame: pl.DataFrame, whole: Sequence[str] = (), width: int = 200) -> Sheet:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from endoxa.errors import TextError
 from endoxa.frozen import dataclass
-from endoxa.searches.arms import Arm, Features, Group, Point
-from endoxa.searches.kernels import Rows, points_of
+from endoxa.searches.arms import Features, Group, Point
+from endoxa.searches.kernels import points_of
 from endoxa.searches.learner import BASE, Evidence, Learner, Model, Pins, learn
+from endoxa.searches.projections import finite_rows, unit_rows
 from endoxa.searches.signals import SURE
 from endoxa.tables import Floats, Ints
 
@@ -79,10 +81,8 @@ def learner_of(score: Score) -> Learner:
     """
 
     def learner(
-        features: Features, evidence: Evidence, *, prior: Mapping[Arm, float] | None = None,
-        hint: Floats | None = None, pins: Pins | None = None, metrics: Mapping[str, str] | None = None,
-        rows: Rows | None = None,
-    ) -> Ranking:  # fmt: skip
+        features: Features, evidence: Evidence, *, hint: Floats | None = None, pins: Pins | None = None, **_: object
+    ) -> Ranking:
         groups = tuple(one for one in features.groups if (pins or {}).get(one.name) != "off" and one.audible)
         if features.arms and not groups:
             raise TextError("every group of features is off", remedy="leave at least one on")
@@ -98,16 +98,13 @@ def learner_of(score: Score) -> Learner:
     return learner
 
 
-def none(
-    features: Features, evidence: Evidence, *, prior: Mapping[Arm, float] | None = None, hint: Floats | None = None,
-    pins: Pins | None = None, metrics: Mapping[str, str] | None = None, rows: Rows | None = None,
-) -> Model | Ranking:  # fmt: skip
+def none(features: Features, evidence: Evidence, **given: Any) -> Model | Ranking:
     """No feedback: the ranking by the query alone, with the weights of the prior; by chance if there is no query."""
     asked = 1 if len(evidence) and evidence.y[0] > 0 else 0
-    if not asked and hint is None:
+    if not asked and given.get("hint") is None:
         return Ranking(np.random.default_rng(0).uniform(-1, 1, len(features)))
     alone = replace(evidence, rows=evidence.rows[:asked], y=evidence.y[:asked], noise=evidence.noise[:asked])
-    return learn(features, alone, prior=prior, hint=hint, pins=pins, metrics=metrics, rows=rows, adapts=False)
+    return learn(features, alone, **given, adapts=False)
 
 
 def spread(values: Floats) -> Floats:
@@ -133,16 +130,19 @@ def units_of(groups: tuple[Group, ...], marks: Marks) -> tuple[Floats, Floats, d
 
 def unit(values: npt.NDArray[np.generic]) -> Floats:
     """Rows at length 1; rows that are zero or not finite become 0."""
-    rows = _finite(values)
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(length > 0, length, 1.0))
+    return np.asarray(np.nan_to_num(unit_rows(values)))
+
+
+def _numbers(group: Group, marks: Marks) -> tuple[Floats, Floats]:
+    """The numbers of every picture and of the marked ones; a row that is not finite becomes 0."""
+    return finite_rows(group.values), finite_rows(points_of(group, marks.rows, marks.outside))
 
 
 def together(groups: tuple[Group, ...], marks: Marks) -> tuple[Floats, Floats]:
     """All groups side by side, every group with the same share of a total variance of 1: pictures, marked ones."""
     everything, marked = [], []
     for group in groups:
-        values, points = _finite(group.values), _finite(points_of(group, marks.rows, marks.outside))
+        values, points = _numbers(group, marks)
         centre = values.mean(0)
         size = np.sqrt(values.var(0).sum() * len(groups)) or 1.0
         everything.append((values - centre) / size)
@@ -152,7 +152,7 @@ def together(groups: tuple[Group, ...], marks: Marks) -> tuple[Floats, Floats]:
 
 def scaled(group: Group, marks: Marks) -> tuple[Floats, Floats]:
     """Every number as (x - mean)/3σ, cut at ±1: pictures, marked ones."""
-    values, points = _finite(group.values), _finite(points_of(group, marks.rows, marks.outside))
+    values, points = _numbers(group, marks)
     centre, size = values.mean(0), 3 * values.std(0)
     size[size == 0] = np.inf
     return np.clip((values - centre) / size, -1, 1), np.clip((points - centre) / size, -1, 1)
@@ -325,9 +325,3 @@ def _separated(marks: Marks, near: Floats, within: Floats, cost: float) -> Float
 def _squares(everything: Floats, marked: Floats) -> Floats:
     """|x - z|², marked × pictures."""
     return np.asarray((marked**2).sum(1)[:, None] + (everything**2).sum(1)[None, :] - 2 * marked @ everything.T)
-
-
-def _finite(values: npt.NDArray[np.generic]) -> Floats:
-    """As doubles; a row that is not finite becomes 0."""
-    rows = np.asarray(values, np.float64)
-    return np.where(np.isfinite(rows).all(1, keepdims=True), rows, 0.0)

@@ -6,14 +6,13 @@ of features, of every picture that was liked, those that a sketch or words hint 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from endoxa.searches.arms import Features, Group, Values
-from endoxa.searches.distances import each_block
+from endoxa.searches.distances import distances, each_block
 from endoxa.tables import Floats, Ints
 
 ALL = 100_000  # pictures up to which all are looked at
@@ -59,32 +58,22 @@ def scan(group: Group, points: Values, count: int) -> list[Ints]:
             found[j].append((at + start, far[j][at]))
 
     each_block(group.metrics[0], group.values, points, keep)
-    return [_least(parts, count, lambda j=j: _ranked(group, points[[j]])) for j, parts in enumerate(found)]  # type: ignore[misc]
+    return [_least(group, points[[j]], parts, count) for j, parts in enumerate(found)]
 
 
 def _bounds(group: Group, points: Values, count: int) -> npt.NDArray[np.float32]:
-    n = len(group.values)
-    step = max(1, n // BACKGROUND)
+    step = max(1, len(group.values) // BACKGROUND)
     sample = np.ascontiguousarray(group.values[::step])
-    far = np.empty((len(points), len(sample)), np.float32)
-    each_block(group.metrics[0], sample, points, far.__setitem__)
+    far = distances(group.metrics[0], sample, points)
     at = min(len(sample) - 1, int(SPARE * count / step) + 1)
     return np.asarray(np.partition(np.nan_to_num(far, nan=np.inf), at, axis=1)[:, at])
 
 
-def _least(
-    parts: list[tuple[Ints, npt.NDArray[np.float32]]], count: int, every: Callable[[], npt.NDArray[np.float32]]
-) -> Ints:
+def _least(group: Group, point: Values, parts: list[tuple[Ints, npt.NDArray[np.float32]]], count: int) -> Ints:
     places, far = (np.concatenate(part) for part in zip(*parts, strict=True))
     if len(places) < count:
-        far = every()
+        far = np.nan_to_num(distances(group.metrics[0], group.values, point)[0], nan=np.inf)
         places = np.arange(len(far))
     if len(places) > count:  # equal distances go by place, whatever the order in which blocks came
         places = places[np.lexsort((places, far))[:count]]
     return np.sort(places).astype(np.int64)
-
-
-def _ranked(group: Group, point: Values) -> npt.NDArray[np.float32]:
-    far = np.empty((1, len(group.values)), np.float32)
-    each_block(group.metrics[0], group.values, point, far.__setitem__)
-    return np.asarray(np.nan_to_num(far[0], nan=np.inf))

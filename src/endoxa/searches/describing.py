@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 
 import numpy as np
@@ -14,7 +15,7 @@ from endoxa.engines import Columns, Material
 from endoxa.errors import TableError
 from endoxa.images.corpus import Skipped
 from endoxa.searches.arms import Features, Group, Point, Values, group_of
-from endoxa.searches.projections import Basis, Vectors, leading
+from endoxa.searches.projections import leading
 from endoxa.searches.sketches import SKETCH, sketch_scale
 from endoxa.tables import Ints
 
@@ -57,19 +58,15 @@ def features_of(
                 basis = None
                 continue
             rows = basis.project(rows)
-        groups.append(_group(name, _aligned(rows, described.items, items), seed))
+        group = group_of(name, _aligned(rows, described.items, items), seed=seed)
+        if name == LAYOUT:
+            group = replace(group, taus={**group.taus, SKETCH: sketch_scale(group.values, seed)})
+        groups.append(group)
     look = next((group for group in groups if group.name == LOOK), None)
     stacks = stacks_of([(digests or {}).get(item, "") for item in items], look)
     texts = tuple(words[item] for item in items)
     digest = digest_of(items, texts, groups, stacks)
     return Features(items, tuple(groups), texts, digest, stacks, basis, tuple(skipped))
-
-
-def _group(name: str, values: Values, seed: int) -> Group:
-    group = group_of(name, values, seed=seed)
-    if name != LAYOUT:
-        return group
-    return Group(name, values, group.metrics, {**group.taus, SKETCH: sketch_scale(values, seed)})
 
 
 def _rows(material: Material, column: str) -> Values:
@@ -97,7 +94,8 @@ def point_from(columns: Columns, features: Features) -> Point:
     for group in features.groups:
         rows = columns.get(SOURCES.get(group.name, group.name))
         if group.name == LOOK:
-            point[LOOK] = _look(rows, features.basis, group.values.shape[1])
+            silent = np.full(group.values.shape[1], np.nan, np.float32)
+            point[LOOK] = silent if rows is None or features.basis is None else features.basis.project(rows)[0]
         elif rows is None:
             raise TableError(
                 f"the picture is not described by {group.name}", remedy="describe it as the collection was"
@@ -105,13 +103,6 @@ def point_from(columns: Columns, features: Features) -> Point:
         else:
             point[group.name] = rows[0]
     return point
-
-
-def _look(rows: Values | None, basis: Basis | None, size: int) -> Vectors:
-    if rows is None or basis is None:
-        return np.full(size, np.nan, np.float32)
-    projected: Vectors = basis.project(rows)[0]
-    return projected
 
 
 def stacks_of(digests: Sequence[str], look: Group | None = None) -> Ints:

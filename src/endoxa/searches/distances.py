@@ -10,6 +10,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numba
@@ -100,20 +101,27 @@ def _masses(points: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 
 @_NJIT
-def _l1(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None:
+def _of_numbers(values: npt.NDArray[Any], points: npt.NDArray[Any], squared: bool, found: Rows) -> None:
+    """L1, or L2 if squared."""
     mass = _masses(points)
     for i in range(len(values)):
         own = _mass(values[i])
         for j in range(len(points)):
             total = 0.0
-            for k in range(values.shape[1]):
-                total += abs(float(values[i, k]) - float(points[j, k]))
+            if squared:
+                for k in range(values.shape[1]):
+                    apart = float(values[i, k]) - float(points[j, k])
+                    total += apart * apart
+                total = math.sqrt(total)
+            else:
+                for k in range(values.shape[1]):
+                    total += abs(float(values[i, k]) - float(points[j, k]))
             found[j, i] = total + 0.0 * (own + mass[j])
 
 
 @_NJIT
 def _of_bytes(values: npt.NDArray[np.uint8], points: npt.NDArray[np.float32], squared: bool, found: Rows) -> None:
-    """L1, or L2 if squared. Whole numbers below 2²⁴ are exact in single precision, whatever the order of the sum."""
+    """The same of bytes. Whole numbers below 2²⁴ are exact in single precision, whatever the order of the sum."""
     mass = _masses(points)
     row = np.empty(values.shape[1], np.float32)
     for i in range(len(values)):
@@ -147,19 +155,6 @@ def _chi2(values: npt.NDArray[Any], points: npt.NDArray[np.float32], found: Rows
                 apart, both = row[k] - points[j, k], row[k] + points[j, k]
                 total += apart * apart / max(both, np.float32(1e-30))
             found[j, i] = total + 0.0 * (own + mass[j])
-
-
-@_NJIT
-def _l2(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None:
-    mass = _masses(points)
-    for i in range(len(values)):
-        own = _mass(values[i])
-        for j in range(len(points)):
-            total = 0.0
-            for k in range(values.shape[1]):
-                apart = float(values[i, k]) - float(points[j, k])
-                total += apart * apart
-            found[j, i] = math.sqrt(total) + 0.0 * (own + mass[j])
 
 
 @_NJIT
@@ -209,24 +204,15 @@ def _emd(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> Non
             found[j, i] = total if own + mass[j] > 0 else math.nan
 
 
-def _l1_any(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None:
-    if values.dtype == np.uint8:
-        _of_bytes(values, points.astype(np.float32), False, found)
+def _power(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows, *, squared: bool) -> None:
+    if values.dtype == np.uint8 and (not squared or values.shape[1] <= 2**24 // 255**2):  # beyond, sums are not exact
+        _of_bytes(values, points.astype(np.float32), squared, found)
     else:
-        _l1(values, points, found)
-
-
-def _l2_any(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None:
-    if values.dtype == np.uint8 and values.shape[1] <= 2**24 // 255**2:  # beyond that sums would not be exact
-        _of_bytes(values, points.astype(np.float32), True, found)
-    else:
-        _l2(values, points, found)
-
-
-def _chi2_any(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None:
-    _chi2(values, points.astype(np.float32), found)
+        _of_numbers(values, points, squared, found)
 
 
 NAMES: dict[str, Callable[[npt.NDArray[Any], npt.NDArray[Any], Rows], None]] = {
-    "l1": _l1_any, "l2": _l2_any, "cosine": _cosine, "chi2": _chi2_any, "intersection": _intersection, "emd": _emd,
+    "l1": partial(_power, squared=False), "l2": partial(_power, squared=True), "cosine": _cosine,
+    "chi2": lambda values, points, found: _chi2(values, points.astype(np.float32), found),
+    "intersection": _intersection, "emd": _emd,
 }  # fmt: skip

@@ -121,12 +121,16 @@ class Model:
     shown: Floats = field(default_factory=lambda: np.zeros(0))  # the hint of each row of the evidence
 
     @cached_property
+    def heard(self) -> dict[str, float]:
+        """The groups that count, with their weights."""
+        return {name: weight for name, weight in self.weights.items() if weight > 0}
+
+    @cached_property
     def mean(self) -> Floats:
         """The expected value of each picture; -inf outside the pictures that are looked at."""
         found = np.full(len(self.rows), BASE)
-        for name, weight in self.weights.items():
-            if weight > 0 and len(self.evidence):
-                found += weight * summed(*self._taken(name), self.alpha)
+        for name, weight in self.heard.items() if len(self.evidence) else ():
+            found += weight * summed(*self._taken(name), self.alpha)
         if self.hint is not None:
             hint = self.hint if self.rows.among is None else self.hint[self.rows.among]
             found += hint * (1 + self.alpha @ self.shown)
@@ -143,9 +147,8 @@ class Model:
     def own(self, places: Ints) -> Floats:
         """k(x, x): the variance before any evidence."""
         found = np.zeros(len(places))
-        for name, weight in self.weights.items():
-            if weight > 0:
-                found += weight * self.features.group(name).speaks[places]
+        for name, weight in self.heard.items():
+            found += weight * self.features.group(name).speaks[places]
         return found if self.hint is None else found + self.hint[places] ** 2
 
     def reduced(self, places: Ints) -> Floats:
@@ -153,7 +156,8 @@ class Model:
         found = np.zeros((len(self.evidence), len(places)))
         if not len(self.evidence):
             return found
-        self._keep_rows()
+        for name in self.heard if self.rows.among is None else ():
+            self._taken(name)  # the rows that are needed are computed before threads share them
 
         def one(block: slice) -> None:
             near = self._to_evidence(places[block])
@@ -163,16 +167,9 @@ class Model:
             in_threads(one, blocks_of(len(places), BLOCK), work=len(places) * len(self.evidence) ** 2)
         return found
 
-    def _keep_rows(self) -> None:
-        """Compute the rows that are needed, before threads share them."""
-        for name, weight in self.weights.items():
-            if weight > 0 and self.rows.among is None:
-                self._taken(name)
-
     def similar(self, places: Ints) -> Callable[[int], Floats]:
         """A function of the number of one of these places: k(x, z) with all of them."""
-        names = [name for name, weight in self.weights.items() if weight > 0]
-        numbers = {name: np.ascontiguousarray(self.features.group(name).values[places]) for name in names}
+        numbers = {name: np.ascontiguousarray(self.features.group(name).values[places]) for name in self.heard}
         hint = None if self.hint is None else self.hint[places]
 
         def of(at: int) -> Floats:
@@ -190,7 +187,7 @@ class Model:
         groups, total = {}, np.zeros(len(self.evidence))
         for name, weight in self.weights.items():
             near = np.zeros((len(total), 1))
-            self._add_near(near, name, weight, self.evidence.rows, at)
+            self._add_near(near, name, weight, at)
             groups[name] = float(near[:, 0] @ self.alpha)
             total += near[:, 0] * self.alpha
         own = 0.0
@@ -202,25 +199,23 @@ class Model:
         return Why(BASE, groups, hint, tuple((int(j), float(total[j])) for j in order))
 
     def _taken(self, name: str) -> tuple[Values, Ints]:
-        return self.rows.take(
-            self.features.group(name), self.metrics[name], self.evidence.rows, self.evidence.outside
-        )  # fmt: skip
-
-    def _add_near(self, found: Floats, name: str, weight: float, rows: Ints, places: Ints) -> None:
-        """Add the similarities under one group, rows × places."""
         group, metric = self.features.group(name), self.metrics[name]
+        return self.rows.take(group, metric, self.evidence.rows, self.evidence.outside)
+
+    def _add_near(self, found: Floats, name: str, weight: float, places: Ints) -> None:
+        """Add the similarities under one group, rows of the evidence × places."""
         if self.rows.among is None:
-            add_picked(*self.rows.take(group, metric, rows, self.evidence.outside), places, weight, found)
+            add_picked(*self._taken(name), places, weight, found)
         else:  # not every place is among the kept rows
-            points = points_of(group, rows, self.evidence.outside)
+            group, metric = self.features.group(name), self.metrics[name]
+            points = points_of(group, self.evidence.rows, self.evidence.outside)
             found += weight * kernel(distances(metric, group.values[places], points), group.taus[metric])
 
     def _to_evidence(self, places: Ints) -> Floats:
         """k(x) of these places, rows of the evidence × places."""
         found = np.zeros((len(self.evidence), len(places)))
-        for name, weight in self.weights.items():
-            if weight > 0:
-                self._add_near(found, name, weight, self.evidence.rows, places)
+        for name, weight in self.heard.items():
+            self._add_near(found, name, weight, places)
         if self.hint is not None:
             found += self.shown[:, None] * self.hint[places]
         return found

@@ -85,16 +85,14 @@ def choose_page(
 
 
 def _exploring(features: Features, model: Model, values: Floats, rest: Ints, count: int) -> Ints:
-    """The exploring pictures among `rest`, which is ordered by value; of very many, among the best and every k-th."""
+    """One picture after another with the best value + deviation, among `rest`, which is ordered by value.
+
+    Of very many, they are looked for among the best and every k-th of the others.
+    """
     if not count:
         return rest[:0]
     step = max(1, -(-(len(rest) - FIRST) // SPREAD))
-    return _greedy(features, model, values, np.concatenate([rest[:FIRST], rest[FIRST::step]]), count)
-
-
-def _greedy(features: Features, model: Model, values: Floats, among: Ints, count: int) -> Ints:
-    """One picture after another with the best value + deviation."""
-    among = np.sort(among)
+    among = np.sort(np.concatenate([rest[:FIRST], rest[FIRST::step]]))
     reduced, similar = model.reduced(among), model.similar(among)
     variance = np.maximum(model.own(among) - (reduced**2).sum(0), 0.0)
     chosen: list[int] = []

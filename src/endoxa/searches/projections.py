@@ -34,7 +34,7 @@ class Basis:
             )
         found = np.empty((len(vectors), self.axes.shape[1]), np.float32)
         for start in range(0, len(vectors), BLOCK):
-            found[start : start + BLOCK] = _unit(vectors[start : start + BLOCK]) @ self.axes
+            found[start : start + BLOCK] = unit_rows(vectors[start : start + BLOCK]) @ self.axes
         return found
 
 
@@ -49,7 +49,7 @@ def leading(vectors: npt.NDArray[Any], size: int = SIZE, *, source: str = "", se
     chosen = np.arange(len(vectors))
     if len(vectors) > SAMPLE:
         chosen = np.sort(np.random.default_rng(seed).choice(len(vectors), SAMPLE, replace=False))
-    units = _unit(vectors[chosen])
+    units = unit_rows(vectors[chosen])
     units = units[np.isfinite(units).all(axis=1)]
     few = len(units) < units.shape[1]
     moments = units @ units.T if few else units.T @ units
@@ -65,10 +65,15 @@ def leading(vectors: npt.NDArray[Any], size: int = SIZE, *, source: str = "", se
     return Basis(axes * np.sign(largest), source)
 
 
-def _unit(vectors: npt.NDArray[Any]) -> Floats:
-    """Vectors at length 1; NaN where they are zero or not finite."""
+def finite_rows(vectors: npt.NDArray[Any]) -> Floats:
+    """As doubles; a row that is not finite becomes 0."""
     rows = np.asarray(vectors, dtype=np.float64)
-    rows = np.where(np.isfinite(rows).all(axis=1, keepdims=True), rows, 0.0)
+    return np.where(np.isfinite(rows).all(axis=1, keepdims=True), rows, 0.0)
+
+
+def unit_rows(vectors: npt.NDArray[Any]) -> Floats:
+    """Vectors at length 1; NaN where they are zero or not finite."""
+    rows = finite_rows(vectors)
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     units: Floats = np.divide(rows, length, out=np.full_like(rows, np.nan), where=length > 0)
     return units

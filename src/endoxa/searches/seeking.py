@@ -45,11 +45,6 @@ KEPT = 640  # rows of kernels that are kept for one search
 PULLS = 3  # examples of each direction that explain a picture
 
 
-def arm_name(arm: Arm) -> str:
-    """`look/cosine`, as events and the store have it."""
-    return "/".join(arm)
-
-
 def learner_named(name: str) -> Learner:
     """The learner of that name; an unknown one is refused."""
     if name not in LEARNERS:
@@ -70,12 +65,11 @@ def start_detail(
     detail: dict[str, Any] = {}
     prior = known.weights()
     if chosen.thompson:
-        prior, chances = known.thompson(np.random.default_rng(seed))
-        detail["chances"] = chances
-    prior = {arm: value for arm, value in prior.items() if arm in features.arms}
+        prior, detail["chances"] = known.thompson(np.random.default_rng(seed))
     return {
         "features": features.digest, "release": RELEASE, "seed": seed,
-        "prior": {arm_name(arm): value for arm, value in prior.items()}, "settings": vars(chosen), **detail,
+        "prior": {"/".join(arm): value for arm, value in prior.items() if arm in features.arms},
+        "settings": vars(chosen), **detail,
     }  # fmt: skip
 
 

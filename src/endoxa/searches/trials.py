@@ -12,6 +12,7 @@ Source: docs/methods/search.md, Trials.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
@@ -201,9 +202,7 @@ def drawn(categories: Sequence[str | None], setting: Setting, seed: int) -> Ints
     A person who thinks in looks may want any picture.
     """
     rng = np.random.default_rng((seed, 0))
-    counts: dict[str | None, int] = {}
-    for category in categories:
-        counts[category] = counts.get(category, 0) + 1
+    counts = Counter(categories)
     usable = np.array([at for at, one in enumerate(categories) if one and counts[one] > 1], np.int64)
     if setting.people != "class" or setting.task == "target":
         usable = np.arange(len(categories))
@@ -211,11 +210,6 @@ def drawn(categories: Sequence[str | None], setting: Setting, seed: int) -> Ints
         raise JoinError("no two pictures share a category; people who think in categories have nothing to look for")
     order = np.concatenate([rng.permutation(usable) for _ in range(-(-setting.sessions // len(usable)))])
     return np.asarray(order[: setting.sessions])
-
-
-def residual(order: Ints, seen: Ints, size: int) -> Ints:
-    """The next page of a ranking: its first pictures that were not seen."""
-    return order[~np.isin(order, seen)][:size]
 
 
 def evidence_of(query: int | None, marked: Mapping[int, int], passed: Sequence[int]) -> Evidence:
@@ -314,7 +308,8 @@ def _trial(
     frame = pl.DataFrame(rows, schema=["system", "query", "measure", "value"], orient="row")
     scores = _scores(frame, names)
     main = "P" if setting.task == "kind" else "pictures"
-    values = {name: _column(frame, name, main) for name in names}
+    decisive = frame.filter(pl.col("measure") == main).sort("query")
+    values = {name: decisive.filter(pl.col("system") == name)["value"].to_numpy() for name in names}
     medians = frame.group_by("system", "measure").agg(pl.col("value").median().alias("median"))
     summary = summarise(scores, rng=np.random.default_rng((seed, 4))).join(
         medians, on=["system", "measure"], how="left"
@@ -335,26 +330,20 @@ def _trial(
     return Trial(setting, names, scores, summary, pairs, harmed, curve, dict(seconds), ceiling)
 
 
-def _column(frame: pl.DataFrame, name: str, measure: str) -> Floats:
-    rows = frame.filter((pl.col("system") == name) & (pl.col("measure") == measure)).sort("query")
-    return rows["value"].to_numpy()
-
-
 def _curve(values: Mapping[str, Floats], setting: Setting) -> pl.DataFrame:
     """The share of targets that were found after each page; the last page counts those given up as not found."""
-    steps = np.arange(1, setting.pages + 1) * setting.size
-    rows = []
-    for name, pictures in values.items():
-        for step in steps:
-            rows.append((name, int(step), float(((pictures <= step) & (pictures < setting.most)).mean())))
+    rows = [
+        (name, step, float(((pictures <= step) & (pictures < setting.most)).mean()))
+        for name, pictures in values.items()
+        for step in range(setting.size, setting.size * setting.pages + 1, setting.size)
+    ]
     return pl.DataFrame(rows, schema=["system", "pictures", "found"], orient="row")
 
 
 def _scores(frame: pl.DataFrame, names: tuple[str, ...]) -> Scores:
     whole = frame.with_columns(
-        pl.lit(None, pl.Float64).alias("sd"), pl.lit(None, pl.Float64).alias("lo"),
-        pl.lit(None, pl.Float64).alias("hi"), pl.lit(0.0).alias("undefined"),
-    )  # fmt: skip
+        *(pl.lit(None, pl.Float64).alias(name) for name in ("sd", "lo", "hi")), pl.lit(0.0).alias("undefined")
+    )
     sessions = frame["query"].n_unique()
     coverage = pl.DataFrame({"system": list(names), "queries": [sessions] * len(names)})
     return Scores(whole.select(list(Scores.SCHEMA)), Policy(), coverage)

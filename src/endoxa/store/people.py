@@ -147,14 +147,16 @@ def invitation_of(connection: Connection, key: str, token: str) -> Invitation:
         secret = None
     row = None
     if isinstance(secret, str):
-        row = connection.execute(sa.select(s.invitations).where(s.invitations.c.digest == digest(secret))).one_or_none()
+        row = connection.execute(_invitations(s.invitations.c.digest == digest(secret))).one_or_none()
     if row is None:
         raise RefusedError("this link is not known here", 404, remedy="ask the organiser for a new one")
-    return _invitation(row)
+    return Invitation(*row)
 
 
-def _invitation(row: Any) -> Invitation:
-    return Invitation(row.id, row.study_id, row.role, row.nickname, row.expires_at, row.withdrawn_at, row.used_at)
+def _invitations(*which: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    i = s.invitations.c
+    columns = (i.id, i.study_id, i.role, i.nickname, i.expires_at, i.withdrawn_at, i.used_at)
+    return sa.select(*columns).where(*which)
 
 
 def need_open(invitation: Invitation, now: float) -> None:
@@ -177,10 +179,8 @@ def join(connection: Connection, invitation: Invitation, nickname: str, *, key: 
     once.
     """
     # Of two simultaneous clicks, the second waits here and finds the link used.
-    row = connection.execute(
-        sa.select(s.invitations).where(s.invitations.c.id == invitation.id).with_for_update()
-    ).one()
-    invitation = _invitation(row)
+    mine = _invitations(s.invitations.c.id == invitation.id)
+    invitation = Invitation(*connection.execute(mine.with_for_update()).one())
     if (secret := joined(connection, invitation, key, now=now)) is not None:
         return secret
     need_open(invitation, now)
@@ -282,10 +282,8 @@ def withdraw(connection: Connection, study: Study, number: int, *, now: float) -
 
 def invitations(connection: Connection, study: Study) -> list[Invitation]:
     """All invitations of a study."""
-    rows = connection.execute(
-        sa.select(s.invitations).where(s.invitations.c.study_id == study.id).order_by(s.invitations.c.id)
-    )
-    return [_invitation(row) for row in rows]
+    rows = connection.execute(_invitations(s.invitations.c.study_id == study.id).order_by(s.invitations.c.id))
+    return [Invitation(*row) for row in rows]
 
 
 def numbers_of(invitations: list[Invitation], who: str, now: float) -> list[int]:

@@ -70,10 +70,8 @@ def begin(
 ) -> Record:  # fmt: skip
     """A new search with its first event, `start` (`seeking.start_detail`). The same key again gives the same search."""
     detail = session.checked("start", start)
-    if owner is not None and key is not None:
-        _lock_owner(connection, owner)
-        if (there := _begun(connection, owner, key)) is not None:
-            return find(connection, there)
+    if (there := _begun(connection, owner, key)) is not None:
+        return there
     number, name = _insert(connection, detail["features"], collection, owner, title, now=now)
     _add(connection, number, Event(1, "start", detail, key or str(uuid.uuid4()), now))
     return find(connection, name)
@@ -83,10 +81,8 @@ def fork(
     connection: Connection, search: Record, number: int, *, owner: int | None, key: str | None = None, now: float
 ) -> Record:
     """A new search of `owner` that begins with the first events of another, up to `number`."""
-    if owner is not None and key is not None:
-        _lock_owner(connection, owner)
-        if (there := _begun(connection, owner, key)) is not None:
-            return find(connection, there)
+    if (there := _begun(connection, owner, key)) is not None:
+        return there
     copied = session.forked(events(connection, search), search.name, number)
     made, name = _insert(connection, search.features, search.collection, owner, search.title, forked=search.id, now=now)
     for at, event in enumerate(copied, start=1):
@@ -97,19 +93,15 @@ def fork(
     return find(connection, name)
 
 
-def _lock_owner(connection: Connection, owner: int) -> None:
-    """Of two clicks at once, the second waits here and finds what the first made."""
+def _begun(connection: Connection, owner: int | None, key: str | None) -> Record | None:
+    """The search that this person began with this key."""
+    if owner is None or key is None:
+        return None
+    # Of two clicks at once, the second waits here and finds what the first made.
     connection.execute(sa.select(s.invitations.c.id).where(s.invitations.c.id == owner).with_for_update()).one()
-
-
-def _begun(connection: Connection, owner: int, key: str) -> str | None:
-    """The name of the search that this person began with this key."""
-    e = s.search_events.c
-    return connection.scalar(
-        sa.select(s.searches.c.name)
-        .join(s.search_events, e.search_id == s.searches.c.id)
-        .where(s.searches.c.invitation_id == owner, e.number == 1, e.key == key)
-    )
+    e = s.search_events
+    begun = _records().join(e, e.c.search_id == s.searches.c.id)
+    return _one(connection, begun.where(s.searches.c.invitation_id == owner, e.c.number == 1, e.c.key == key))
 
 
 def _insert(
@@ -134,38 +126,38 @@ def _title(title: str) -> str:
 
 
 def _records() -> sa.Select[Any]:
-    other = s.searches.alias("other")
+    mine, other = s.searches.c, s.searches.alias("other")
     return (
-        sa.select(s.searches, s.invitations.c.nickname, other.c.name.label("forked"))
+        sa.select(
+            mine.id, mine.name, mine.invitation_id, s.invitations.c.nickname, mine.title, mine.collection,
+            mine.features, other.c.name.label("forked"), mine.created_at, mine.taught_at,
+        )
         .outerjoin(s.invitations, s.invitations.c.id == s.searches.c.invitation_id)
         .outerjoin(other, other.c.id == s.searches.c.forked_id)
-    )
-
-
-def _record(row: Any) -> Record:
-    return Record(
-        row.id, row.name, row.invitation_id, row.nickname, row.title, row.collection, row.features, row.forked,
-        row.created_at, row.taught_at,
     )  # fmt: skip
+
+
+def _one(connection: Connection, wanted: sa.Select[Any]) -> Record | None:
+    row = connection.execute(wanted).one_or_none()
+    return None if row is None else Record(*row)
 
 
 def find(connection: Connection, name: str) -> Record:
     """The search of that name, whoever it belongs to; for the command line and the organiser."""
-    row = connection.execute(_records().where(s.searches.c.name == name)).one_or_none()
-    if row is None:
+    found = _one(connection, _records().where(s.searches.c.name == name))
+    if found is None:
         known = connection.scalars(sa.select(s.searches.c.name)).all()
         hint = did_you_mean(name, known) or "endoxa search list shows them"
         raise RefusedError(f"no search is called {name!r}", 404, remedy=hint)
-    return _record(row)
+    return found
 
 
 def owned(connection: Connection, name: str, owner: int) -> Record:
     """A person's own search of that name. Another's search is refused as if it did not exist."""
-    wanted = _records().where(s.searches.c.name == name, s.searches.c.invitation_id == owner)
-    row = connection.execute(wanted).one_or_none()
-    if row is None:
+    found = _one(connection, _records().where(s.searches.c.name == name, s.searches.c.invitation_id == owner))
+    if found is None:
         raise absent("search")
-    return _record(row)
+    return found
 
 
 def listed(connection: Connection, *, owner: int | None = None, collection: str | None = None) -> list[Record]:
@@ -175,7 +167,7 @@ def listed(connection: Connection, *, owner: int | None = None, collection: str 
         wanted = wanted.where(s.searches.c.invitation_id == owner)
     if collection is not None:
         wanted = wanted.where(s.searches.c.collection == collection)
-    return [_record(row) for row in connection.execute(wanted)]
+    return [Record(*row) for row in connection.execute(wanted)]
 
 
 # ---- events -------------------------------------------------------------------------------------------
@@ -285,15 +277,9 @@ def share(connection: Connection, key: str, search: Record, *, days: float = 30,
 
 def shared(connection: Connection, name: str, invitation_id: int) -> Record:
     """The search that a viewer's link shows; any other is refused as if it did not exist."""
-    wanted = (
-        _records()
-        .join(s.search_shares, s.search_shares.c.search_id == s.searches.c.id)
-        .where(s.search_shares.c.invitation_id == invitation_id, s.searches.c.name == name)
-    )
-    row = connection.execute(wanted).one_or_none()
-    if row is None:
+    if name != shown_to(connection, invitation_id):
         raise absent("search")
-    return _record(row)
+    return find(connection, name)
 
 
 def shown_to(connection: Connection, invitation_id: int) -> str | None:
@@ -313,7 +299,7 @@ def counts(connection: Connection, collection: str, features: Features) -> tuple
     known, notes = dict(Counts.start(features).of), []
     a = s.arm_counts.c
     for row in connection.execute(sa.select(a.arm, a.above, a.below).where(a.collection == collection)):
-        arm = _arm(row.arm)
+        arm: Any = tuple(row.arm.rsplit("/", 1))
         if arm not in known:
             continue
         if all(value is not None and math.isfinite(value) and 0 < value < MANY for value in (row.above, row.below)):
@@ -323,11 +309,6 @@ def counts(connection: Connection, collection: str, features: Features) -> tuple
                 f"what earlier searches taught about {row.arm} is damaged and left out; endoxa search reset removes it"
             )
     return Counts(known), tuple(notes)
-
-
-def _arm(name: str) -> Arm:
-    group, _, metric = name.rpartition("/")
-    return group, metric
 
 
 def teach(connection: Connection, search: Record, lesson: Mapping[Arm, float] | None, *, now: float) -> bool:

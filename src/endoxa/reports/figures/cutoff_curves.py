@@ -77,15 +77,10 @@ def _panel(axes: Axes, rows: pl.DataFrame, order: list[str], chosen: list[str]) 
     for system in reversed(order):
         own = rows.filter(pl.col("system") == system).sort("k")
         x, y, lo, hi = (own[name].to_numpy() for name in ("k", "value", "lo", "hi"))
-        text = style.hover(f"{system}: {number(y[0], 3)} at {x[0]}, {number(y[-1], 3)} at {x[-1]}")
-        if system not in chosen:
-            lines[system] = axes.plot(x, y, color=style.OTHER, linewidth=0.9, zorder=1.5, gid=text)[0]
-            continue
-        place = chosen.index(system)
-        color, marker, dashes = style.SERIES[place]
-        axes.fill_between(x, lo, hi, color=color, alpha=0.15, linewidth=0, zorder=2, gid=style.MUTE)
-        lines[system] = axes.plot(
-            x, y, color=color, linestyle=dashes, linewidth=1.8, marker=marker, markersize=4.5,
-            markeredgecolor=style.PAPER, markeredgewidth=0.8, zorder=4 - place / 10, gid=text, clip_on=False,
-        )[0]  # fmt: skip
+        text = f"{system}: {number(y[0], 3)} at {x[0]}, {number(y[-1], 3)} at {x[-1]}"
+        place = chosen.index(system) if system in chosen else None
+        if place is not None:
+            color = style.SERIES[place][0]
+            axes.fill_between(x, lo, hi, color=color, alpha=0.15, linewidth=0, zorder=2, gid=style.MUTE)
+        lines[system] = style.add_line(axes, x, y, text, place, markersize=4.5)
     return lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -24,25 +25,16 @@ def intervals(summary: pl.DataFrame, measure: str, *, width: float = 7.0, lower:
     systems are compared query by query: see `pairs`.
     """
     standings = ranking(summary, measure, lower=lower)
-    narrow = width < style.NARROW
-    names = style.fitted([one.system for one in standings], 30, room_of_names(width))
-    row = 0.44 if narrow else 0.3
-    left = 0.15 if narrow else 1.08 * style.inches_of(names) + 0.25  # the best is bold, which is wider
-    right = 0.15 if narrow else 1.75
-    bottom, top = 0.52, 0.1
-    figure, axes = style.canvas(width, len(names) * row + bottom + top, left=left, bottom=bottom, right=right, top=top)
-    prepare_rows(axes, len(names), [bound for one in standings for bound in (one.value, one.lo, one.hi)], narrow)
-    axes.set_xlabel(clean(measure))
     decimals = 0 if measure in counts(summary) else 4
+    bounds = [bound for one in standings for bound in (one.value, one.lo, one.hi)]
+    names, figure, axes = rows_of(
+        [one.system for one in standings], 0.44 if width < style.NARROW else 0.3, width, bounds
+    )
+    axes.set_xlabel(clean(measure))
     for place, (one, name) in enumerate(zip(standings, names, strict=True)):
-        text = style.hover(f"{one.system}: {number(one.value, decimals)}{interval_of(one, decimals)}")
+        text = f"{one.system}: {number(one.value, decimals)}{interval_of(one, decimals)}"
         best = place == 0 and len(names) > 1
-        y = place + (0.16 if narrow else 0.0)  # on a phone the text is above the line that it belongs to
-        if not narrow:
-            axes.axhline(y, color=style.FAINT, linewidth=0.6, zorder=0.5)
-        add_dot(axes, one, y, style.BLUE if best else style.SLATE, text, diamond=best)
-        above = place - 0.2 if narrow else y
-        add_texts(axes, one, name, above, text, narrow=narrow, best=best, decimals=decimals)
+        add_row(axes, one, name, place, text, marked=best, decimals=decimals, narrow=width < style.NARROW)
     return figure
 
 
@@ -51,14 +43,39 @@ def room_of_names(width: float) -> float:
     return width - 1.1 if width < style.NARROW else 0.35 * width
 
 
-def prepare_rows(axes: Axes, count: int, values: list[float], narrow: bool) -> None:
-    """Axes with a row per system and a scale that holds the values."""
-    axes.set_ylim(count - 0.5, -0.5)
+def rows_of(
+    titles: Sequence[str], row: float, width: float, values: Sequence[float], *, below: float = 0.0
+) -> tuple[list[str], Figure, Axes]:
+    """The names that fit, and a figure with a row of `row` inches for each, on a scale that holds the values.
+
+    `below` is the room for notes, in inches.
+    """
+    narrow = width < style.NARROW
+    names = style.fitted(titles, 30, room_of_names(width))
+    left = 0.15 if narrow else 1.08 * style.inches_of(names) + 0.25  # the best is bold, which is wider
+    right = 0.15 if narrow else 1.75
+    bottom, top = 0.52 + below, 0.1
+    figure, axes = style.canvas(width, len(names) * row + bottom + top, left=left, bottom=bottom, right=right, top=top)
+    axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x")
     axes.set_xlim(*style.limits_of(values))
     axes.locator_params(axis="x", nbins=4 if narrow else 6)
+    return names, figure, axes
+
+
+def add_row(
+    axes: Axes, one: Standing, name: str, place: int, text: str, *, marked: bool, decimals: int, narrow: bool
+) -> None:
+    """A row with its dot and texts; a marked one is blue, a diamond and bold."""
+    gid = style.hover(text)
+    y = place + (0.16 if narrow else 0.0)  # on a phone the text is above the line that it belongs to
+    if not narrow:
+        axes.axhline(y, color=style.FAINT, linewidth=0.6, zorder=0.5)
+    add_dot(axes, one, y, style.BLUE if marked else style.SLATE, gid, diamond=marked)
+    above = place - 0.2 if narrow else y
+    add_texts(axes, one, name, above, gid, narrow=narrow, best=marked, decimals=decimals)
 
 
 def interval_of(one: Standing, decimals: int = 4) -> str:

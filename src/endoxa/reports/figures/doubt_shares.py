@@ -51,8 +51,7 @@ def shares(evaluation: Evaluation, *, width: float = 7.0) -> Figure:
         axes.get_xticklabels()[0].set_horizontalalignment("left")
         axes.get_xticklabels()[-1].set_horizontalalignment("right")
     axes.tick_params(length=0)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    axes.spines[:].set_visible(False)
     inches = width - left - right
     parts = variances(evaluation)
     for place, (one, name) in enumerate(zip(standings, names, strict=True)):

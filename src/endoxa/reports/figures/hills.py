@@ -13,7 +13,7 @@ from endoxa.evaluations.sentences import within
 from endoxa.evaluations.standings import Standing, order_of, p_best
 from endoxa.formatting import chance, clean, number
 from endoxa.reports.figures import style
-from endoxa.reports.figures.dots import add_dot, add_texts, interval_of, prepare_rows, room_of_names
+from endoxa.reports.figures.dots import add_dot, add_texts, interval_of, rows_of
 from endoxa.tables import Floats
 
 if TYPE_CHECKING:
@@ -37,9 +37,7 @@ def ridges(evaluation: Evaluation, measure: str, *, width: float = 7.0) -> Figur
     """
     standings, note = shown(evaluation, measure)
     scores = evaluation.scores
-    spread = None
-    if scores is not None:
-        spread = believed.doubts_of(scores, evaluation.settings).spread(measure)
+    spread = None if scores is None else believed.doubts_of(scores, evaluation.settings).spread(measure)
     drawn = None if spread is None else spread.drawn("all")
     draws: dict[str, Floats] = {}
     fewest = 2
@@ -47,15 +45,10 @@ def ridges(evaluation: Evaluation, measure: str, *, width: float = 7.0) -> Figur
         worlds = spread.people[..., ::2] if spread.people is not None else spread.truth
         fewest = spread.resamples if worlds is None else min(spread.resamples, worlds.shape[-1])
         draws = dict(zip(spread.systems, drawn, strict=True))
-    narrow = width < style.NARROW
-    names = style.fitted([titled(evaluation, one.system) for one in standings], 30, room_of_names(width))
-    row = 0.64 if narrow else 0.46 if len(names) <= 12 else 0.36
-    left = 0.15 if narrow else 1.08 * style.inches_of(names) + 0.25  # the best is bold, which is wider
-    right = 0.15 if narrow else 1.75
-    lines = style.wrapped([note], width)
-    bottom, top = 0.52 + 0.18 * len(lines), 0.1
-    figure, axes = style.canvas(width, len(names) * row + bottom + top, left=left, bottom=bottom, right=right, top=top)
-    prepare_rows(axes, len(names), [0.0], narrow)
+    narrow, lines = width < style.NARROW, style.wrapped([note], width)
+    titles = [titled(evaluation, one.system) for one in standings]
+    row = 0.64 if narrow else 0.46 if len(titles) <= 12 else 0.36
+    names, figure, axes = rows_of(titles, row, width, [0.0], below=0.18 * len(lines))
     axes.set_xlim(*_reach(standings, draws))
     axes.set_xlabel(f"{clean(measure)} {within(evaluation)}")
     best = next((one.system for one in standings if one.system != evaluation.virtual), "")

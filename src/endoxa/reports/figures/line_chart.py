@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from endoxa.frozen import dataclass
@@ -23,9 +23,10 @@ class Line:
     error: Floats | None = None
 
 
-def _beside(x: Floats, place: int, lines: int) -> Floats:
-    """Places of bars, a little apart, so that those of several lines can be told apart."""
-    return x + 0.06 * (place - (lines - 1) / 2)
+def prominent(names: Sequence[str], reference: str) -> list[str]:
+    """The first five names, the reference, then the others: only six lines have a colour."""
+    others = [name for name in names if name != reference]
+    return [*others[:5], *(name for name in names if name == reference), *others[5:]]
 
 
 def line_chart(
@@ -47,13 +48,9 @@ def line_chart(
         names = style.fitted(chosen, 34 if narrow else 26, width - 1.0 if narrow else 0.3 * width)
         meaning = [level[1]] if level is not None else []
         others = len(order) - len(chosen)
-        legend = (len(chosen) + bool(others) + len(meaning)) * 0.21 + 0.1
-        left, above, below = 0.6, 0.12, 0.52
+        entries = len(chosen) + bool(others) + len(meaning)
         right = 0.15 if narrow else style.inches_of([*names, *meaning, f"10 other {thing}s"]) + 0.8
-        tall = 2.4 if narrow else max(3.0, legend)
-        foot = below + (legend if narrow else 0.0)
-        figure, axes = style.canvas(width, tall + foot + above, left=left, bottom=foot, right=right, top=above)
-        axes.grid(visible=True)
+        figure, axes, legend = style.line_axes(width, entries, right=right, tall=3.0, low=2.4)
         axes.set_xlim(start, max(start + 1, *(max(line.x) for line in lines.values())))
         axes.set_ylim(bottom, top)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, steps=[1, 2.5, 5, 10]))
@@ -61,32 +58,19 @@ def line_chart(
         axes.set_ylabel(up)
         drawn: dict[str, Any] = {}
         for name in reversed(order):
-            line = lines[name]
-            text = style.hover(line.text)
-            if name not in chosen:
-                axes.plot(line.x, line.y, color=style.OTHER, linewidth=0.9, zorder=1.5, gid=text)
-                continue
-            place = chosen.index(name)
-            color, marker, dashes = style.SERIES[place]
-            if line.error is not None:
-                bars: dict[str, Any] = {"color": color, "linewidth": 1.1, "zorder": 3 - place / 10, "gid": style.MUTE}
-                axes.vlines(_beside(line.x, place, len(chosen)), line.y - line.error, line.y + line.error, **bars)
-            drawn[name] = axes.plot(
-                line.x, line.y, color=color, linestyle=dashes, linewidth=1.8, marker=marker, markersize=5.5,
-                markeredgecolor=style.PAPER, markeredgewidth=0.8, zorder=4 - place / 10, gid=text, clip_on=False,
-            )[0]  # fmt: skip
+            line, place = lines[name], chosen.index(name) if name in chosen else None
+            if line.error is not None and place is not None:
+                look: dict[str, Any] = {"color": style.SERIES[place][0], "linewidth": 1.1, "zorder": 3 - place / 10}
+                beside = line.x + 0.06 * (place - (len(chosen) - 1) / 2)  # so that bars of several lines stand apart
+                axes.vlines(beside, line.y - line.error, line.y + line.error, gid=style.MUTE, **look)
+            drawn[name] = style.add_line(axes, line.x, line.y, line.text, place)
         handles, texts = [drawn[name] for name in chosen], list(names)
         if others:
             handles.append(Line2D([], [], color=style.OTHER, linewidth=0.9))
             texts.append(f"{others} other {thing}{'' if others == 1 else 's'}")
         if level is not None:
-            look: dict[str, Any] = {"color": style.MUTED, "linestyle": (0, (4, 3)), "linewidth": 1.3}
+            look = {"color": style.MUTED, "linestyle": (0, (4, 3)), "linewidth": 1.3}
             handles.append(axes.axhline(level[0], zorder=3, gid=style.hover(level[1]), **look))
             texts.append(level[1])
-        high = figure.get_figheight()
-        corner = (0.3 / width, legend / high) if narrow else (1 - (right - 0.2) / width, 1 - (above - 0.05) / high)
-        figure.legend(
-            handles, texts, loc="upper left", borderaxespad=0, borderpad=0, handlelength=2.6, labelspacing=0.5,
-            fontsize=10, bbox_to_anchor=corner,
-        )  # fmt: skip
+        figure.legend(handles, texts, **legend)
         return figure

@@ -102,7 +102,7 @@ def precision_recall(points: pl.DataFrame, *, width: float = 7.0) -> Figure:
     names = style.fitted(chosen, 34 if narrow else 26, width - 1.0 if narrow else 0.3 * width)
     entries = len(chosen) + (len(order) > len(chosen))
     right = 0.2 if narrow else style.inches_of(names or [""]) + 0.8
-    figure, axes, corner = recall_axes(width, entries, right=right, tall=3.8)
+    figure, axes, legend = recall_axes(width, entries, right=right, tall=3.8)
     highest = max([*known["precision"].to_list(), *known["precision_hi"].drop_nans().to_list(), 0.0])
     axes.set_ylim(0, min(1.02, 1.08 * highest) if highest else 1.0)
     handles: list[Any] = []
@@ -110,7 +110,7 @@ def precision_recall(points: pl.DataFrame, *, width: float = 7.0) -> Figure:
         rows = known.filter(pl.col("system") == system).sort("cutoff")
         x, y = rows["recall"].to_numpy(), rows["precision"].to_numpy()
         if system not in chosen:
-            axes.plot(x, y, color=style.OTHER, linewidth=0.9, zorder=1.5, gid=style.hover(system))
+            style.add_line(axes, x, y, system)
             continue
         color, marker, dashes = style.SERIES[chosen.index(system)]
         lo, hi = (rows[name].to_numpy() for name in ("precision_lo", "precision_hi"))
@@ -135,7 +135,7 @@ def precision_recall(points: pl.DataFrame, *, width: float = 7.0) -> Figure:
     if len(order) > len(chosen):
         handles.append(Line2D([], [], color=style.OTHER, linewidth=0.9))
         texts.append(f"{len(order) - len(chosen)} other systems")
-    figure.legend(handles, texts, **style.legend_at(figure, *corner), handlelength=2.6, labelspacing=0.5)
+    figure.legend(handles, texts, **legend)
     return figure
 
 

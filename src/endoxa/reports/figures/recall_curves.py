@@ -36,25 +36,20 @@ def curves(curves: pl.DataFrame, *, width: float = 7.0, highlight: Sequence[str]
     entries = len(chosen) + (len(order) > len(chosen)) + (not math.isnan(level))
     footer = len(note) * 0.17 + 0.1 if note else 0.0
     right = 0.15 if narrow else style.inches_of([*names, "random ranking: 0.0001"]) + 0.8
-    figure, axes, corner = recall_axes(width, entries, right=right, tall=3.6, footer=footer)
+    figure, axes, legend = recall_axes(width, entries, right=right, tall=3.6, footer=footer)
     precision = curves["precision"].drop_nulls().drop_nans()
     highest = max([float(value) for value in precision.to_list()] + [0.0 if math.isnan(high) else high])
     axes.set_ylim(0, min(1.0, 1.12 * highest) if highest else 1.0)
     lines: dict[str, Any] = {}
     for (system,), rows in curves.sort("recall").group_by("system", maintain_order=True):
-        text = style.hover(f"{system}")
         x, y = rows["recall"].to_numpy(), rows["precision"].to_numpy()
         if system not in chosen:
-            axes.plot(x, y, color=style.OTHER, linewidth=0.9, zorder=1.5, gid=text)
+            style.add_line(axes, x, y, str(system))
             continue
         place = chosen.index(str(system))
-        color, marker, dashes = style.SERIES[place]
-        # The first is drawn last, on top; markers are staggered so that close lines show whose they are.
-        lines[str(system)] = axes.plot(
-            x, y, color=color, linestyle=dashes, linewidth=1.8, marker=marker, markersize=5.5,
-            markeredgecolor=style.PAPER, markeredgewidth=0.8, zorder=4 - place / 10, gid=text, clip_on=False,
-            markevery=(place * len(x) // 60 % max(len(x), 1), max(len(x) // 10, 1)),
-        )[0]  # fmt: skip
+        # Markers are staggered so that close lines show whose they are.
+        every = (place * len(x) // 60 % max(len(x), 1), max(len(x) // 10, 1))
+        lines[str(system)] = style.add_line(axes, x, y, str(system), place, markevery=every)
     handles = [lines[name] for name in chosen]
     texts = list(names)
     if len(order) > len(chosen):
@@ -70,7 +65,7 @@ def curves(curves: pl.DataFrame, *, width: float = 7.0, highlight: Sequence[str]
             )
         )
         texts.append(text)
-    figure.legend(handles, texts, **style.legend_at(figure, *corner), handlelength=2.6, labelspacing=0.5)
+    figure.legend(handles, texts, **legend)
     for place, line in enumerate(note):
         height = (footer - 0.05 - place * 0.17) / figure.get_figheight()
         figure.text(0.15 / width, height, line, fontsize=9, color=style.INK, va="top", fontstyle="italic")
@@ -79,22 +74,14 @@ def curves(curves: pl.DataFrame, *, width: float = 7.0, highlight: Sequence[str]
 
 def recall_axes(
     width: float, entries: int, *, right: float, tall: float, footer: float = 0.0
-) -> tuple[Figure, Axes, tuple[float, float]]:
-    """Axes of precision against recall, and where the legend goes: beside them, or below them on a phone.
-
-    The corner of the legend is in inches from the left and from the top; `footer` is the space for notes below it.
-    """
-    narrow, legend = width < style.NARROW, entries * 0.21 + 0.1
-    inside = 2.7 if narrow else max(tall, legend)
-    bottom = 0.52 + footer + (legend if narrow else 0.0)
-    figure, axes = style.canvas(width, inside + bottom + 0.12, left=0.6, bottom=bottom, right=right, top=0.12)
-    axes.grid(visible=True)
+) -> tuple[Figure, Axes, dict[str, Any]]:
+    """Axes of precision against recall, and the settings of their legend (see `style.line_axes`)."""
+    figure, axes, legend = style.line_axes(width, entries, right=right, tall=tall, footer=footer)
     axes.set_xlim(0, 1)
     axes.locator_params(nbins=5)
     axes.set_xlabel("recall")
     axes.set_ylabel("precision")
-    corner = (0.3, figure.get_figheight() - footer - legend) if narrow else (width - right + 0.2, 0.07)
-    return figure, axes, corner
+    return figure, axes, legend
 
 
 def curves_order(curves: pl.DataFrame) -> list[str]:

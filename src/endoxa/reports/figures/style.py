@@ -123,8 +123,7 @@ def as_matrix(axes: Axes, names: Sequence[str], heads: Sequence[str], *, left: f
     """Make the axes those of a matrix: a row per name, a column per head, nothing but cells."""
     axes.set_xlim(-0.5, len(heads) - 0.5)
     axes.set_ylim(len(names) - 0.5, -0.5)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    axes.spines[:].set_visible(False)
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
     axes.set_xticks(range(len(heads)), heads, fontsize=letters)
@@ -150,6 +149,33 @@ def legend_at(figure: Figure, x: float, y: float) -> dict[str, Any]:
     """Settings of a legend whose upper left corner is x inches from the left edge and y inches from the top."""
     corner = (x / figure.get_figwidth(), 1 - y / figure.get_figheight())
     return {"loc": "upper left", "bbox_to_anchor": corner, "borderaxespad": 0, "borderpad": 0}
+
+
+def line_axes(
+    width: float, entries: int, *, right: float, tall: float, low: float = 2.7, footer: float = 0.0
+) -> tuple[Figure, Axes, dict[str, Any]]:
+    """Axes for lines, and the settings of their legend of so many entries: beside them, or below them on a phone.
+
+    The axes are `tall` inches high, on a phone `low`; `footer` is the space for notes below them.
+    """
+    narrow, legend = width < NARROW, entries * 0.21 + 0.1
+    inside = low if narrow else max(tall, legend)
+    bottom = 0.52 + footer + (legend if narrow else 0.0)
+    figure, axes = canvas(width, inside + bottom + 0.12, left=0.6, bottom=bottom, right=right, top=0.12)
+    axes.grid(visible=True)
+    corner = (0.3, figure.get_figheight() - footer - legend) if narrow else (width - right + 0.2, 0.07)
+    return figure, axes, {**legend_at(figure, *corner), "handlelength": 2.6, "labelspacing": 0.5}
+
+
+def add_line(axes: Axes, x: Any, y: Any, text: str, place: int | None = None, **look: Any) -> Any:
+    """A line in the look of its place in `SERIES`, the first on top; without a place grey, behind all others."""
+    if place is None:
+        return axes.plot(x, y, color=OTHER, linewidth=0.9, zorder=1.5, gid=hover(text))[0]
+    color, marker, dashes = SERIES[place]
+    return axes.plot(
+        x, y, color=color, linestyle=dashes, linewidth=1.8, marker=marker, markeredgecolor=PAPER, markeredgewidth=0.8,
+        zorder=4 - place / 10, gid=hover(text), clip_on=False, **{"markersize": 5.5, **look},
+    )[0]  # fmt: skip
 
 
 def beside(axes: Axes, y: float, *, right: bool = False, narrow: bool, off: float = 0.12) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def tables(found: Cutoffs) -> dict[str, pl.DataFrame]:
     tables = {}
     for measure in MEASURES:
         rows = found.values.filter(pl.col("measure") == measure)
-        at = {(way, k, system): value for way, k, system, value in _keyed(rows)}
+        at = {row[:3]: row[3] for row in rows.select("way", "k", "system", "value").iter_rows()}
         taus = found.taus.filter(pl.col("measure") == measure).sort("k")
         columns: dict[str, list[Any]] = {"k": taus["k"].to_list()}
         for system in ranked(rows):
@@ -68,10 +68,6 @@ def tables(found: Cutoffs) -> dict[str, pl.DataFrame]:
         columns["tau"] = [f"{number(tau, 2)} [{number(lo, 2)}, {number(hi, 2)}]" for tau, lo, hi in ends]
         tables[measure] = pl.DataFrame(columns)
     return tables
-
-
-def _keyed(rows: pl.DataFrame) -> Any:
-    return rows.select("way", "k", "system", "value").iter_rows()
 
 
 def _difference(row: dict[str, Any], way: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 import polars as pl
@@ -11,7 +11,7 @@ import polars as pl
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.ratings import Analysis
 from endoxa.evaluations.sentences import answer
-from endoxa.formatting import capitalised, clean, counted, html_of, number, probability, share, shortened, signed
+from endoxa.formatting import clean, counted, html_of, number, probability, share, shortened, signed
 from endoxa.notes import marked, texts
 from endoxa.reports.figures import rater_plots, rating_maps
 from endoxa.reports.pages import cells
@@ -39,23 +39,16 @@ def page(evaluation: Evaluation) -> str:
             counted(found.undecided, "undecided", "undecided"),
         ],
         warnings=texts(evaluation.warnings),
-        sections=_sections(found),
+        sections=[
+            _maps(found), _curves(found), _agreement(found), _raters(found), _scale(found), _selection(found),
+            _dominance(found),
+        ],
         policies=found.policies(),
         notes=marked(evaluation.notes),
         provenance=evaluation.provenance,
         files=evaluation.files,
         css=FLAGS,
     )  # fmt: skip
-
-
-def _sections(found: Analysis) -> Iterator[Section | None]:
-    yield _maps(found)
-    yield _curves(found)
-    yield _agreement(found)
-    yield _raters(found)
-    yield _scale(found)
-    yield _selection(found)
-    yield _dominance(found)
 
 
 def _maps(found: Analysis) -> Section | None:
@@ -108,10 +101,10 @@ def _map_chart(found: Analysis, every: pl.DataFrame, system: str, systems: int) 
         kept = table.gather_every(max(1, table.height // 20))
         rows += [[cells.text(method), *(cells.number(value, 4) for value in row)] for row in kept.iter_rows()]
     band = "bayes" if "bayes" in tables else next(iter(tables))
-    remarks = []
+    remark = ""
     if "bayes" in tables:
         moved = found.mappings["bayes"].frame.filter(pl.col("system") == system)["moved"][0]
-        remarks.append(f"another prior (v0 x 4, lam x 3) moves the bayes map by at most {moved:.2g}")
+        remark = f" Another prior (v0 x 4, lam x 3) moves the bayes map by at most {moved:.2g}."
     kind = "credible" if band == "bayes" else "resampled" if band == "isotonic" else "jackknife"
     most = rating_maps.points_of(systems)
     part = f" (at most {most:,} of {points.height:,} are drawn)" if points.height > most else ""
@@ -122,8 +115,7 @@ def _map_chart(found: Analysis, every: pl.DataFrame, system: str, systems: int) 
         heading=system,
         label=f"Scores of {system} and the ratings that people gave, with the maps {', '.join(tables)}",
         caption=f"A point is a rated pair, moved a little so that equal ones do not hide each other{part}. Shaded: the "
-        f"{found.confidence:.0%} {kind} band of the {band} map; dotted: the threshold."
-        + "".join(f" {capitalised(note)}." for note in remarks),
+        f"{found.confidence:.0%} {kind} band of the {band} map; dotted: the threshold.{remark}",
         grid=Grid(f"{system}: maps", ("map", "score", "rating", "low", "high"), rows),
     )
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from endoxa.formatting import capitalised, html_of, number, share, signed
 from endoxa.frozen import dataclass
-from endoxa.reports.figures.line_chart import Line, line_chart
+from endoxa.reports.figures.line_chart import Line, line_chart, prominent
 from endoxa.reports.pages import cells
 from endoxa.reports.pages.cells import Cell
 from endoxa.reports.pages.layout import Chart, Grid, Section, chart, render
@@ -163,15 +163,12 @@ def _chart(trial: Trial) -> Chart:
     setting = trial.setting
     frame = curve_of(trial)
     drawn = {}
-    for name in _prominent(trial):
+    for name in prominent(trial.order, REFERENCE):
         rows = frame.filter(pl.col("system") == name)
         x, y = rows["x"].to_numpy(), rows["y"].to_numpy()
         after = f"round {x[-1]}" if setting.task == "kind" else f"{x[-1]} pictures"
         drawn[name] = Line(x, y, f"{name}: {number(y[-1], 3)}, {after}")
     across, up = ("round", "precision of the page") if setting.task == "kind" else ("pictures seen", "targets found")
-    best = leaders(trial)[0]
-    label = f"{capitalised(up)} by {across}, {setting}; {best} is the best on average"
-    steps = sorted(frame["x"].unique())
     table = frame.pivot("system", index="x", values="y").sort("x")
     rows_ = [
         [Cell(f"{row['x']}", row["x"]), *(cells.number(row[name], 3) for name in trial.order)]
@@ -179,21 +176,16 @@ def _chart(trial: Trial) -> Chart:
     ]
     top = 1.0 if setting.task == "target" else min(1.0, 1.1 * max(frame["y"].to_list(), default=1.0) or 1.0)
     return chart(
-        partial(line_chart, drawn, across=across, up=up, top=top, start=float(min(steps)), thing="learner"),
+        partial(line_chart, drawn, across=across, up=up, top=top, start=float(frame["x"].to_numpy().min()),
+                thing="learner"),
         heading=capitalised(f"{up} by {across}"),
-        label=label,
+        label=f"{capitalised(up)} by {across}, {setting}; {leaders(trial)[0]} is the best on average",
         caption=f"{capitalised(up)} by {across}. " + (
             "Round 0 is the first page, which is the same for all." if setting.task == "kind"
             else f"A search is given up after {setting.most} pictures."
         ),
         grid=Grid(f"{capitalised(up)} by {across}: {setting}", (across, *trial.order), rows_),
     )  # fmt: skip
-
-
-def _prominent(trial: Trial) -> list[str]:
-    """The best five, no feedback, then the others: only six lines have a colour."""
-    others = [name for name in trial.order if name != REFERENCE]
-    return [*others[:5], *(name for name in trial.order if name == REFERENCE), *others[5:]]
 
 
 def curve_of(trial: Trial) -> pl.DataFrame:

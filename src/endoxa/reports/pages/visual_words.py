@@ -69,7 +69,9 @@ def answer(found: Visualness, *, name: Callable[[str], str] = str) -> str:
         verb = "is visual" if visual else "is not shown to be visual"
         than = "more alike" if visual else "not clearly more alike"
         text = f"{name(row['word'])} {verb}: the regions of its {row['n']:,} pictures are {than} {others}"
-        return f"{text} (excess {number(row['excess'], 3)}, {_chance(row)} by chance, {probability(row['p'])})."
+        return (
+            f"{text} (excess {number(row['excess'], 3)}, {number(row['null'], 3)} by chance, {probability(row['p'])})."
+        )
     of = f"of {counted(frame.height, 'word', 'words')}"
     first = frame.row(0, named=True)
     if not visual:
@@ -83,10 +85,6 @@ def answer(found: Visualness, *, name: Callable[[str], str] = str) -> str:
     return f"{start} (q ≤ {LEVEL:g}). Most visual: {most}.{end}"
 
 
-def _chance(row: Mapping[str, float]) -> str:
-    return number(row["null"], 3)
-
-
 def heads(found: Visualness) -> list[str]:
     """The columns of the table; those of the iterated selection where it was asked for."""
     return [*HEADS, *(SELECTED if _has_selection(found) else ())]
@@ -95,21 +93,19 @@ def heads(found: Visualness) -> list[str]:
 def lines(found: Visualness) -> list[list[Cell]]:
     """The rows of the table, the most visual word first."""
     selection = _has_selection(found)
-    rows = []
-    for row in found.frame.iter_rows(named=True):
-        sure = row["q"] <= LEVEL
-        rows.append(
-            [
-                cells.name(row["word"]), cells.whole(row["n"]), cells.whole(row["topics"]),
-                cells.number(row["excess"], 3),
-                Cell(number(row["above"], 3), row["above"], _ends(row), strong=sure),
-                cells.number(row["z"], 1), cells.number(row["p"], 3), cells.number(row["q"], 3, strong=sure),
-                cells.number(row["E"], 2), cells.number(row["hessel"], 2), cells.number(row["norm"], 2),
-                *((cells.number(row["selected_E"], 2), cells.number(row["selected_z"], 1),
-                   cells.share(row["selected_share"]), cells.number(row["selected_regions"], 0)) if selection else ()),
-            ]
-        )  # fmt: skip
-    return rows
+    return [
+        [
+            cells.name(row["word"]), cells.whole(row["n"]), cells.whole(row["topics"]),
+            cells.number(row["excess"], 3),
+            Cell(number(row["above"], 3), row["above"], _ends(row), strong=row["q"] <= LEVEL),
+            cells.number(row["z"], 1), cells.number(row["p"], 3),
+            cells.number(row["q"], 3, strong=row["q"] <= LEVEL),
+            cells.number(row["E"], 2), cells.number(row["hessel"], 2), cells.number(row["norm"], 2),
+            *((cells.number(row["selected_E"], 2), cells.number(row["selected_z"], 1),
+               cells.share(row["selected_share"]), cells.number(row["selected_regions"], 0)) if selection else ()),
+        ]
+        for row in found.frame.iter_rows(named=True)
+    ]  # fmt: skip
 
 
 def _ends(row: Mapping[str, float]) -> str:

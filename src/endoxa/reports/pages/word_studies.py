@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import partial
 from typing import Literal
@@ -14,7 +14,7 @@ from endoxa.comparisons.orders import orders
 from endoxa.formatting import capitalised, html_of, number, signed
 from endoxa.frozen import dataclass
 from endoxa.reports.figures.dots import intervals
-from endoxa.reports.figures.line_chart import Line, line_chart
+from endoxa.reports.figures.line_chart import Line, line_chart, prominent
 from endoxa.reports.figures.style import limits_of
 from endoxa.reports.pages import cells
 from endoxa.reports.pages.cells import Cell
@@ -30,6 +30,11 @@ TITLES: dict[Kind, str] = {
 }  # fmt: skip
 WORDS = 15  # shown from either end of the table of words
 SEEN = 10  # held-out pictures, all resamples together, below which a word is not shown
+ABOUT_WORDS = (
+    "Held-out pictures of all resamples together: how often a word was on a picture, how often it was predicted, and "
+    "the share of its pictures on which it was found, beside the same by frequency alone. Words on "
+    f"{SEEN} pictures or more."
+)
 MEANING = {
     "score": "of the M words predicted for a picture with M words, the share that is right",
     "lift": "score minus that of the M most frequent words of the training pictures, picture by picture",
@@ -55,11 +60,12 @@ class WordStudy:
 
 def page(study: WordStudy) -> str:
     """The study as one HTML file that opens offline."""
-    drawn = _curves(study) if study.kind == "segmenters" else _dots(study)
+    draw = _curve if study.kind == "segmenters" else _dotted
+    drawn = [draw(study, part) for part in (HELD_OUT, NOVEL) if part in study.lifts.parts]
     by_name = {"predict": "Contenders", "segmenters": "Segmentations", "features": "Features"}[study.kind]
     sections = [
         Section("lifts", by_name, f"Lift over the most frequent words, by {_thing(study)}", [], [table(study)], drawn),
-        Section("words", "Words", "Word by word", [_about_words()], words(study)),
+        Section("words", "Words", "Word by word", [ABOUT_WORDS], words(study)),
     ]
     return render(
         title=study.title, answer=html_of(lambda name: answer(study, name=name)), facts=facts(study),
@@ -101,12 +107,9 @@ def answer(study: WordStudy, *, name: Callable[[str], str] = str) -> str:
 
 def _what(study: WordStudy, best: str, name: Callable[[str], str]) -> str:
     if study.kind == "predict":
-        return f"the regions of {name(best)}" if "vector" not in _groups(study, best) else f"the vectors {name(best)}"
+        groups = next(one.groups for one in study.lifts.contenders if one.name == best)
+        return f"the regions of {name(best)}" if "vector" not in groups else f"the vectors {name(best)}"
     return f"the largest regions of {name(best)}" if study.kind == "segmenters" else f"the features {name(best)}"
-
-
-def _groups(study: WordStudy, best: str) -> tuple[str, ...]:
-    return next(one.groups for one in study.lifts.contenders if one.name == best)
 
 
 def _lift(value: float, lo: float, hi: float) -> str:
@@ -207,47 +210,26 @@ def _word(row: Mapping[str, float]) -> list[Cell]:
     ]  # fmt: skip
 
 
-def _about_words() -> str:
-    return (
-        "Held-out pictures of all resamples together: how often a word was on a picture, how often it was predicted, "
-        f"and the share of its pictures on which it was found, beside the same by frequency alone. Words on {SEEN} "
-        "pictures or more."
-    )
-
-
-def _dots(study: WordStudy) -> list[Chart]:
-    """A dot and an interval per contender, for held-out pictures and novel topics."""
-    return [_dotted(study, part) for part in (HELD_OUT, NOVEL) if part in study.lifts.parts]
-
-
 def _dotted(study: WordStudy, part: str) -> Chart:
+    """A dot and an interval per contender."""
     rows = study.lifts.summary.filter(pl.col("part") == part)
     measure = f"lift, {part}"
     frame = rows.select(
         pl.col("arm").alias("system"), pl.lit(measure).alias("measure"), pl.col("lift").alias("value"), "lo", "hi",
         pl.col("pictures").alias("queries"), pl.lit(0).alias("undefined"),
     )  # fmt: skip
-    best = study.lifts.order(part)[0]
+    order = study.lifts.order(part)
     heading = f"Lift over the most frequent words, {part} pictures"
+    lifts = [study.lifts.value(name, part) for name in order]
+    lines = [
+        [cells.name(name), cells.interval(one["lift"], one["lo"], one["hi"], 3)]
+        for name, one in zip(order, lifts, strict=True)
+    ]
     return chart(
         partial(intervals, frame, measure), heading=heading,
-        label=f"{heading}: {best} is first", caption=f"{heading}, with 95 % intervals over resamples.",
-        grid=_numbers(study, [part]),
+        label=f"{heading}: {order[0]} is first", caption=f"{heading}, with 95 % intervals over resamples.",
+        grid=Grid(f"Lift, {part}", (_thing(study), part), lines),
     )  # fmt: skip
-
-
-def _numbers(study: WordStudy, parts: Sequence[str]) -> Grid:
-    rows = [
-        [cells.name(name), *(cells.interval(one["lift"], one["lo"], one["hi"], 3)
-                             for one in (study.lifts.value(name, part) for part in parts))]
-        for name in study.lifts.order(parts[0])
-    ]  # fmt: skip
-    return Grid(f"Lift, {' and '.join(parts)}", (_thing(study), *parts), rows)
-
-
-def _curves(study: WordStudy) -> list[Chart]:
-    """Lift by the number of regions, a line per segmentation with error bars, as the source's Figure 2."""
-    return [_curve(study, part) for part in (HELD_OUT, NOVEL) if part in study.lifts.parts]
 
 
 def curve_of(study: WordStudy, part: str) -> pl.DataFrame:
@@ -261,15 +243,18 @@ def curve_of(study: WordStudy, part: str) -> pl.DataFrame:
 
 
 def _curve(study: WordStudy, part: str) -> Chart:
+    """Lift by the number of regions, a line per segmentation with error bars, as the source's Figure 2."""
     frame = curve_of(study, part)
-    order = _sources(study)
+    means = curve_of(study, HELD_OUT).group_by("source").agg(pl.col("lift").max()).sort("lift", descending=True)
+    order = prominent(means["source"].to_list(), "grid")
     drawn = {}
     for name in order:
         rows = frame.filter(pl.col("source") == name)
         x, y, error = (rows[column].to_numpy().astype(float) for column in ("regions", "lift", "se"))
         drawn[name] = Line(x, y, f"{name}: {number(float(np.nanmax(y)), 3)} at best", error)
-    reach = [end for line in drawn.values() for end in (*(line.y - _known(line)), *(line.y + _known(line)), 0.0)]
-    low, high = limits_of(reach)
+    error = frame["se"].to_numpy()
+    ends = frame["lift"].to_numpy() + np.array([[-1], [1]]) * np.nan_to_num(error)
+    low, high = limits_of([*ends.ravel().tolist(), 0.0])
     heading = f"Lift by number of regions, {part} pictures"
     start, level = float(frame["regions"].to_numpy().min()), (0.0, "the most frequent words")
     return chart(
@@ -282,15 +267,3 @@ def _curve(study: WordStudy, part: str) -> Chart:
             for source, regions, lift, se in frame.iter_rows()
         ]),
     )  # fmt: skip
-
-
-def _known(line: Line) -> np.ndarray:
-    return np.nan_to_num(line.error) if line.error is not None else np.zeros(len(line.y))
-
-
-def _sources(study: WordStudy) -> list[str]:
-    """The best five segmentations on held-out pictures, the grid, then the others: six lines have a colour."""
-    means = curve_of(study, HELD_OUT).group_by("source").agg(pl.col("lift").max()).sort("lift", descending=True)
-    names = means["source"].to_list()
-    others = [name for name in names if name != "grid"]
-    return [*others[:5], *(name for name in names if name == "grid"), *others[5:]]
