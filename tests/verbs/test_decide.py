@@ -172,7 +172,7 @@ def test_a_judge_at_the_terminal_settles_it(files: Path, tmp_path: Path) -> None
 def test_without_labels_there_is_only_the_consensus(files: Path) -> None:
     found = endoxa.decide(runs(files), worlds=20)
     assert found.kind == "consensus"
-    assert found.sentences[0].startswith("Nobody judged, so this is a guess")
+    assert found.sentences[0].startswith("Best guess without judgments: ")
     verdict = found.tables["verdict"].row(0, named=True)
     assert (verdict["labels"], verdict["settled"]) == (0, False)
 
