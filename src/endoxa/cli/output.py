@@ -384,6 +384,20 @@ def head(frame: Any, remedy: str, rows: int = 20) -> None:
         tell(f"… {frame.height - rows:,} more rows; {remedy} writes them all")
 
 
+def frame_of(heads: list[str], lines: Iterable[Iterable[Any]]) -> Any:
+    """The cells of a table of a page as a frame of text."""
+    import polars as pl
+
+    rows = [[f"{cell.text} {cell.small}".strip() for cell in line] for line in lines]
+    return pl.DataFrame(rows, schema=heads, orient="row")
+
+
+def tell_page(page: str | Path | None) -> None:
+    """Print the address of a page, if one was written."""
+    if page is not None:
+        tell(f"The page: {Path(page).resolve().as_uri()}")
+
+
 def show_frame(frame: Any) -> None:
     """Print any small frame as a table."""
     from endoxa.reports import terminal

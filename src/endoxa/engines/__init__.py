@@ -6,7 +6,7 @@ threads. Its descriptor computes beforehand, once and in parallel, what the engi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, ClassVar, Protocol
 
@@ -68,6 +68,11 @@ class Material:
         within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         rows = np.repeat(self.offsets[at], counts) + within
         return Material(names, words, {name: column[rows] for name, column in self.columns.items()}, counts)
+
+    def only(self, items: Collection[str]) -> Material:
+        """Those of the items that are among these, in their order."""
+        keep = [at for at, item in enumerate(self.items) if item in items]
+        return self if len(keep) == len(self) else self.take(keep)
 
     def require(self, columns: Iterable[str], engine: str) -> None:
         """Refuse material without these columns."""
