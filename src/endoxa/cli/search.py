@@ -11,11 +11,11 @@ from typing import Annotated
 from endoxa.cli import groups as g
 from endoxa.cli import output
 from endoxa.cli.derived import derived
-from endoxa.cli.study import Database, Where
 from endoxa.cli.typed import at_call
 from endoxa.declared import argument, option
 from endoxa.errors import CallError
 from endoxa.verbs.parameters import CORPUS, Without, Workers
+from endoxa.verbs.study import Database, Where
 
 Session = Annotated[str, argument("Name of the search, as its address ends.", "SESSION")]
 Index = Annotated[

@@ -81,6 +81,11 @@ class Material:
                 what = f"the material for {engine} has no column {column!r}"
                 raise TableError(what, remedy="describe the pictures with its descriptor first")
 
+    def require_regions(self, columns: Sequence[str], engine: str) -> None:
+        """Refuse material without these columns, or with bad regions in the first of them."""
+        self.require(columns, engine)
+        self.refuse_bad_regions(self.columns[columns[0]])
+
     def refuse_bad_regions(self, features: Floats) -> None:
         """Refuse an item without a region, and a region with a feature (regions × features) that is not finite."""
         if len(self) and self.counts.min() < 1:
@@ -142,6 +147,12 @@ class Engine(Protocol):
 
     def score_words(self, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
         """How well items match words, texts × items. An engine that takes no words raises a TextError."""
+
+
+def unchanged(engine: Any, material: Material, *, train: Material | None = None, seed: int = 0) -> Index:
+    """The `build` of an engine that learns nothing and draws nothing: the material, if it has what `needs` names."""
+    material.require_regions(engine.needs, engine.name)
+    return Index(engine, material)
 
 
 def takes_no_words(engine: Engine, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:

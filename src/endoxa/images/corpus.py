@@ -11,7 +11,6 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from endoxa import __version__
 from endoxa.errors import JoinError, TableError
 from endoxa.frozen import dataclass
 from endoxa.tables import Ints, Labels, Opinions, Table, Taxonomy, cast, refuse_null, require
@@ -117,10 +116,6 @@ class Corpus(Table):
     def label(self) -> str:
         """Its name, or else its folder."""
         return self.name or self.root
-
-    def provenance(self, command: str, seed: int) -> dict[str, str]:
-        """What made a result of this corpus, for its page."""
-        return {"Endoxa": __version__, "Corpus": self.label, "Command": command, "Seed": str(seed)}
 
     def take(self, rows: Iterable[int] | Ints) -> Corpus:
         """The pictures in these rows, in this order."""

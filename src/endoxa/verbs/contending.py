@@ -21,7 +21,7 @@ from endoxa.io.packages import without_generated
 from endoxa.io.vectors import vectors_for
 from endoxa.io.write import write_page
 from endoxa.reports.pages.word_studies import TITLES, Kind, WordStudy, page
-from endoxa.verbs.parameters import PathLike
+from endoxa.verbs.parameters import PathLike, provenance_of
 from endoxa.verbs.words import KEPT, OVER
 from endoxa.words.annotating import DIMENSIONS, Learning, select
 from endoxa.words.contenders import Contender, Task
@@ -99,7 +99,7 @@ def studied(
         )
     result = WordStudy(
         kind, title or f"{TITLES[kind]}: {called(corpus)}", lifts, costs, tuple(warnings), tuple(notes),
-        provenance=corpus.provenance(command, seed),
+        provenance=provenance_of(corpus, command, seed),
     )  # fmt: skip
     if to is not None:
         write_page(page(result), Path(to))

@@ -21,6 +21,7 @@ from endoxa.verbs.parameters import (
     Without,
     Workers,
     Worlds,
+    provenance_of,
 )
 
 if TYPE_CHECKING:
@@ -57,27 +58,14 @@ def contest(
     the first. With them, the categories also answer the loop of `decide`: the result says how many labels settle which
     system is best. Queries are pictures that share their category with another one.
 
-    sample   the number of queries; 120 unless given, of symbols all
-    cutoffs  the deepest of the cut-offs at which consensus and categories are set side by side, as in Lamiroy and Sun's
-             study; 10 for symbols and otherwise 0, none, unless given
-    to       a file that the page is written to
+    Consensus and categories are set side by side at cut-offs as in Lamiroy and Sun's study.
 
     Examples:
         endoxa images contest photos --to contest.html
         endoxa images contest symbols
     """
     from endoxa.engines import SYMBOLS
-    from endoxa.evaluations.contest import (
-        CONSENSUS,
-        FOLDERS,
-        LEVELS,
-        MEANINGS,
-        judged,
-        labelled,
-        sampled,
-        ties_of,
-        verdicts,
-    )
+    from endoxa.evaluations import contest as judging
     from endoxa.evaluations.cutoffs import DEEPEST
     from endoxa.evaluations.cutoffs import cutoffs as at_cutoffs
     from endoxa.io import packages
@@ -98,28 +86,29 @@ def contest(
     are_symbols = packages.suits(corpus) == SYMBOLS
     wanted = (len(indexed.items) if are_symbols else SAMPLE) if sample is None else sample
     deepest = (DEEPEST if are_symbols else 0) if cutoffs is None else cutoffs
-    queries = sampled(corpus, indexed.items, wanted, seed)
+    queries = judging.sampled(corpus, indexed.items, wanted, seed)
     searcher = open_searcher(corpus, home=home)
     ran = run_systems(searcher, indexed.systems, queries=queries, depth=depth, seed=seed, progress=progress)
     if len(ran.run.systems) < 2:
         why = "".join(f"; {note}" for note in ran.notes)
         raise JoinError(f"a contest needs two systems or more; there is {', '.join(ran.run.systems)}{why}")
-    ways = judged(ran.run, corpus, queries, measures=measures, worlds=worlds, seed=seed, progress=progress)
+    ways = judging.judged(ran.run, corpus, queries, measures=measures, worlds=worlds, seed=seed, progress=progress)
     beliefs = {
-        name: (f"{way}: {MEANINGS[way]}", probabilities_of(belief))
-        for name, way in (("votes", CONSENSUS), ("tree", LEVELS))
+        name: (f"{way}: {judging.MEANINGS[way]}", probabilities_of(belief))
+        for name, way in (("votes", judging.CONSENSUS), ("tree", judging.LEVELS))
         if way in ways and (belief := ways[way].belief) is not None
     }
     course = None
-    if FOLDERS in ways:
-        course = labelled(ran.run, corpus, queries, measure=ways[CONSENSUS].measures[0], seed=seed, progress=progress)
+    if judging.FOLDERS in ways:
+        first = ways[judging.CONSENSUS].measures[0]
+        course = judging.labelled(ran.run, corpus, queries, measure=first, seed=seed, progress=progress)
     systems = len(ran.run.systems)
     result = Contest(
         title or f"{systems} systems over {len(indexed.items):,} pictures",
-        verdicts(ways),
-        {way: MEANINGS[way] for way in ways},
+        judging.verdicts(ways),
+        {way: judging.MEANINGS[way] for way in ways},
         Costs(pl.concat([indexed.costs.frame, ran.costs.frame])),
-        ties_of(ran.run),
+        judging.ties_of(ran.run),
         gallery_of(corpus, ran.run, beliefs),
         course,
         at_cutoffs(ran.run, corpus, queries, deepest=deepest, seed=seed) if deepest else None,
@@ -137,7 +126,7 @@ def contest(
             if one.belief is not None
             for line in one.belief.lines()
         ],
-        provenance=corpus.provenance(command, seed),
+        provenance=provenance_of(corpus, command, seed),
     )
     if to is not None:
         write_page(page(result), Path(to))

@@ -38,12 +38,6 @@ def gallery(
 
     The queries are those on which systems agree least; the result is the page as HTML.
 
-    runs     a Run, or files of runs over the corpus
-    belief   judgments or a belief, whose probabilities are shown below the pictures
-    queries  the number of queries shown at most
-    depth    the number of results of each system
-    to       a file that the page is written to
-
     Examples:
         endoxa images gallery photos runs/*.run --belief qrels.txt --to gallery.html
     """

@@ -64,10 +64,8 @@ def index(
     """Describe the pictures and build the indexes. Known results are reused, so an interrupted run continues.
 
     settings  per engine: {"rwmm": {"components": 200}}
-    vectors   further systems by name, each with a file of vectors
     train     the share of the corpus, drawn with `seed`, that models are learnt from; only the other pictures are then
               indexed, by every engine (Barnard's TEST). Without it models learn from the indexed pictures (ALL).
-    workers   processes that describe pictures; one per core unless given
 
     Examples:
         endoxa images index photos

@@ -9,6 +9,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+from endoxa import __version__
 from endoxa.declared import MEASURES, REFERENCE, RUN, argument, option
 from endoxa.errors import CallError
 from endoxa.evaluations.settings import REGISTRY, Settings
@@ -47,6 +48,11 @@ Page = Annotated[Any, option("The page to write.", metavar="PAGE.html")]
 
 
 # ---- what verbs on pictures share ---------------------------------------------------------------------
+
+
+def provenance_of(corpus: Corpus, command: str, seed: int) -> dict[str, str]:
+    """What made a result of a corpus, for its page."""
+    return {"Endoxa": __version__, "Corpus": corpus.label, "Command": command, "Seed": str(seed)}
 
 
 def listed(text: str) -> list[str]:

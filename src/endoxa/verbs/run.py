@@ -42,8 +42,6 @@ def run(
              or `sample` of them, drawn with `seed`.
     texts    queries of words in place of pictures: name to text, or a file (a line each: name, tab, words). Systems
              that take no words have no run; the notes say so.
-    itself   a query never retrieves itself, unless this is True
-    to       a folder to write SYSTEM.run and costs.csv to
 
     Examples:
         endoxa images run photos --sample 60 --to runs && endoxa eval runs/*.run
@@ -51,12 +49,12 @@ def run(
     """
     from endoxa.engines.searching import Text
     from endoxa.io.texts import read_questions
-    from endoxa.verbs.find import searcher_of
+    from endoxa.verbs.find import open_searcher
 
     if queries is not None and texts is not None:
         raise TextError("give queries or texts, not both", remedy="run them separately")
     asked = read_questions(texts) if isinstance(texts, str | Path) else texts
-    searcher = searcher_of(place, home=home, without=without, progress=progress)
+    searcher = open_searcher(place, home=home, without=without, progress=progress)
     chosen: list[Query] | None = None
     if asked is not None:
         chosen = [Text(name, text) for name, text in asked.items()]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from endoxa.declared import option
 from endoxa.errors import JoinError
-from endoxa.verbs.parameters import Home, PathLike, Place, Seed, Without, Workers
+from endoxa.verbs.parameters import Home, PathLike, Place, Seed, Without, Workers, provenance_of
 
 if TYPE_CHECKING:
     from endoxa.images.corpus import Progress
@@ -62,7 +62,7 @@ def trials(
     tasks     target: one picture; kind: pictures of a kind. None: both
     people    mixed: each has hidden weights of category, look, colours, texture and layout; class: thinks in
               categories. None: both, or only mixed if the corpus has no categories
-    `to` is a file that the page is written to. All learners meet the same people.
+    All learners meet the same people.
 
     Examples:
         endoxa search contest stamps --without symbols --without cartoon --to trials.html
@@ -93,7 +93,7 @@ def trials(
         title or f"{len(names)} learners search {len(features):,} pictures",
         found,
         facts=[f"{len(features):,} pictures", f"{len(names)} learners", f"{sessions} sessions in each trial"],
-        provenance=corpus.provenance(command, seed),
+        provenance=provenance_of(corpus, command, seed),
     )
     if to is not None:
         write_page(page(result), Path(to))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from endoxa.declared import argument, option
 from endoxa.errors import FileError, JoinError
 from endoxa.later import np, pl
-from endoxa.verbs.parameters import Home, PathLike, Place, Seed, Without, Workers
+from endoxa.verbs.parameters import Home, PathLike, Place, Seed, Without, Workers, provenance_of
 
 if TYPE_CHECKING:
     from endoxa.engines import Material
@@ -76,12 +76,8 @@ def visual(
 
     words     those to be measured; None: all on at least `least` pictures and on at most the share `most` of them
     norms     ratings of words by people (a file with word and rating, or a dict): the rank correlation of every method
-    topics    the level of the categories that are topics; 0: the top level with four or more
     null      topics: random words cling to random topics as the word does to its own; pictures: they cling to nothing
-    iterated  also the source's image region entropy, by iterated selection of regions (slow)
-    segmenter, regions  how pictures are cut, and how many of the largest regions count
     vectors   vectors of whole pictures for Hessel's concreteness; None: those of the network, if it is installed
-    to        a file that the page is written to
 
     Examples:
         endoxa words visual photos --to visual.html
@@ -215,5 +211,5 @@ def _shown(
     return Shown(
         title or f"Which words are visual in {called(corpus)}", found, pictures,
         [*facts, f"{found.topics} topics"] if found.topics else facts,
-        provenance=corpus.provenance(command, seed),
+        provenance=provenance_of(corpus, command, seed),
     )  # fmt: skip

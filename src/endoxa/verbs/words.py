@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 from endoxa.declared import argument, option
 from endoxa.errors import CallError, FileError, TextError
 from endoxa.later import np, pl
-from endoxa.verbs.parameters import Home, PathLike, Place, Seed, Vectors, Without, Workers, listed, named_paths
+from endoxa.verbs.parameters import (
+    Home,
+    PathLike,
+    Place,
+    Seed,
+    Vectors,
+    Without,
+    Workers,
+    listed,
+    named_paths,
+    provenance_of,
+)
 
 if TYPE_CHECKING:
     from endoxa.engines import Material
@@ -83,11 +94,8 @@ def predict(
     segmentations  further ones by name, each a folder of label maps; vectors: a file of vectors by name, one per
                    picture, of which 32 principal components are learnt from
     resamples      random splits: `share` of the topics are used, `train` of their pictures are learnt from
-    topics         the level of the categories that is a topic; 0: the top one with four topics or more
-    least          a word is learnt if it is on this many training pictures; 0: one in a hundred, 2 to 20
-    components     of the mixture; 0: one per hundred regions, 10 to 500
-    sample         study only so many pictures, drawn with the seed
-    `to` is a file that the page is written to. What was computed is kept in `home`, so that a study goes on.
+    least          a word is learnt if it is on this many training pictures
+    What was computed is kept in `home`, so that a study goes on.
 
     Examples:
         endoxa words predict emoji --share 1 --to words.html
@@ -259,7 +267,7 @@ def annotate(
         [f"{annotator.pictures:,} pictures learnt from", f"{len(annotator.vocabulary):,} words"],
         few_pictures(annotator.pictures),
         [*notes, *([apart_note] if inside else [])],
-        corpus.provenance(command, seed),
+        provenance_of(corpus, command, seed),
     )
     if to is not None:
         write_page(page(result), Path(to))
