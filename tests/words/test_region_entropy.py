@@ -8,7 +8,7 @@ import pytest
 from endoxa.errors import TextError
 from endoxa.statistics.mixtures import MixtureModel, log_components, responsibilities
 from endoxa.words.profiles import entropy_of
-from endoxa.words.region_entropy import effective_number, entropy_bias, region_entropy, region_shares, select
+from endoxa.words.region_entropy import effective_number, region_entropy, region_shares, select
 
 MODEL = MixtureModel(
     np.array([0.5, 0.3, 0.2]), np.array([[0.0], [3.0], [6.0]]), np.array([[1.0], [1.0], [0.01]]), np.zeros((3, 0))
@@ -27,7 +27,6 @@ def test_the_worked_example() -> None:
     assert region_shares(gamma, WEIGHTS) == pytest.approx([0.148926, 0.003394, 0.847680], abs=5e-7)
     assert region_entropy(gamma, WEIGHTS) == pytest.approx(0.639082, abs=5e-7)
     assert effective_number(WEIGHTS) == pytest.approx(2.666667, abs=5e-7)
-    assert entropy_bias(3, 2.666667) == pytest.approx(2 / (2 * 2.666667 * np.log(2)))
 
 
 def test_erratum_the_printed_formula_gives_a_negative_entropy() -> None:
@@ -62,5 +61,5 @@ def test_a_word_without_regions_of_its_own_is_half_selected() -> None:
 
 
 def test_nothing_selected_has_no_effective_regions() -> None:
-    assert effective_number(np.zeros(3)) == 0 and np.isnan(entropy_bias(3, 0))
+    assert effective_number(np.zeros(3)) == 0
     assert entropy_of(np.array([1.0, 0.0])) == 0

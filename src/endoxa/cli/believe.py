@@ -51,7 +51,6 @@ def believe(
     """
     from endoxa.evaluations.sentences import believed as sentence
     from endoxa.verbs.believe import believe as verb
-    from endoxa.verbs.write import write
 
     if no_calibrate and threshold is None:
         raise CallError("--no-calibrate goes with --threshold: votes are not calibrated")
@@ -68,8 +67,7 @@ def believe(
         )  # fmt: skip
     output.say(sentence(belief))
     if to is not None:
-        write(belief, to)
-        output.note(f"wrote {to}")
+        output.write_to(belief, to)
     else:
         output.head(belief.frame.select("query", "reading", "weight", "item", "grade", "p"), "--to belief.parquet")
     output.tell(*(line.marked for line in belief.lines() if loudness.is_full() or line.kind == "warning"))

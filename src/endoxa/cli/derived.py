@@ -285,6 +285,7 @@ class Derived(NamedTuple):
     says: str = ""
     more: str = ""
     words: Declared = WORDS
+    strict: bool = False
 
     @property
     def first(self) -> str:
@@ -334,6 +335,8 @@ class Derived(NamedTuple):
             loudness.set_level(verbose=verbose or loudness.is_full(), quiet=quiet or loudness.is_quiet())
         if needs := self.needs(typed) if callable(self.needs) else self.needs:
             need(*needs)
+        from endoxa.cli.typed import at_call
+
         own, printed, marked = parameters_of(self.verb), self.printed(), self.marked()
         settings = _long(_given(settings_of(self.verb), typed))  # before files are opened: it may refuse
         values = dict(self.defaults) | _inputs(marked, typed) | _given(marked, typed) | settings
@@ -348,7 +351,8 @@ class Derived(NamedTuple):
         supplied = {"command": command_line(), "report": output.skipped}
         call |= {name: value for name, value in supplied.items() if name in own and own[name].mark is UNMARKED}
         with self.during(values) if self.during else _bar(values) if "progress" in own else nullcontext() as progress:
-            result = self.verb(**call, **({"progress": progress} if "progress" in own else {}))
+            call |= {"progress": progress} if "progress" in own else {}
+            result = at_call(lambda: self.verb(**call)) if self.strict else self.verb(**call)
         if self.printer is not None:
             whole = {name: one.default for name, one in own.items() if one.default is not NOTHING} | values
             self.printer(result, **{name: whole[name] for name in printed if name in whole})
@@ -366,6 +370,7 @@ def derived(name: str, verb: Callable[..., Any], printer: Callable[..., None] | 
     says       the first paragraph of the help, where the docstring of the verb says what is returned
     more       a further paragraph of the help
     words      what the help says of the files and measures, if it is not `WORDS`; `least` 1 requires one
+    strict     what is wrong in a text is the fault of the call (exit code 2), not of an input
     """
     return Derived(name, verb, printer, **known)
 

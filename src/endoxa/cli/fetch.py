@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING
 
+from endoxa.cli import groups as g
 from endoxa.cli import output
-from endoxa.cli.derived import derived
-from endoxa.declared import argument
+from endoxa.verbs.fetch import fetch
+
+if TYPE_CHECKING:
+    from endoxa.images.corpus import Corpus
 
 
-def fetch(
-    name: Annotated[
-        str,
-        argument("Tux Paint's stamps, Open Clip Art, electrical symbols, or emoji.", "stamps|clipart|symbols|emoji"),
-    ],
-) -> None:
-    """Fetch a corpus from Debian's packages into the cache, without root. Other commands fetch it when they need it.
-
-    Examples:
-        endoxa images fetch stamps
-    """
-    from endoxa.verbs.fetch import fetch as verb
-
-    with output.stages(1) as progress:
-        corpus = verb(name, progress=progress)
+def print_fetched(corpus: Corpus) -> None:
+    """Print where the pictures are."""
     output.say(f"{len(corpus):,} pictures are in {corpus.root}.")
 
 
-COMMANDS = (derived("fetch", fetch, needs=("images",)),)
+COMMANDS = (g.pictured("fetch", fetch, print_fetched, before=None),)

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from endoxa.cli import groups as g
 from endoxa.cli import output
-from endoxa.cli.derived import derived
-from endoxa.cli.gallery import write_gallery
+from endoxa.cli.derived import command_line, derived
 from endoxa.declared import argument, option
+from endoxa.verbs.parameters import Home, Place, Without
 
 
+# By hand: the searcher that is opened for the query also gives the pictures of the page.
 def find(
-    corpus: g.Where,
+    corpus: Place,
     query: Annotated[str, argument("What to look for.", "ITEM|FILE|WORDS")],
     engine: Annotated[str | None, option("The system that answers.", "--engine", "-e", metavar="NAME")] = None,
     count: Annotated[int, option("Number of results.", "--count", "-n", least=1)] = 10,
     to: Annotated[str | None, option("Write a page with the pictures.", metavar="PAGE.html")] = None,
-    without: g.Without = None,
-    home: g.Home = None,
+    without: Without = None,
+    home: Home = None,
 ) -> None:
     """Look for pictures that resemble an item or a file, or that match words.
 
@@ -40,7 +40,7 @@ def find(
     from endoxa.verbs.find import open_searcher
 
     with output.stages(1) as progress:
-        searcher = open_searcher(corpus, home=home, without=without or None, progress=progress)
+        searcher = open_searcher(corpus, home=home, without=without, progress=progress)
     found = verb(searcher, query, engine, count=count)
     words = pl.col("matched").list.set_union("words").list.join(", ")  # a match may be by the name of the file
     table = found.frame.select("rank", pl.col("path").alias("picture"), "score", words.alias("words"), "category")
@@ -51,9 +51,14 @@ def find(
     for note in found.notes:
         output.note(f"! {note}")
     if to is not None:
-        write_gallery(
-            searcher.corpus, found.run, to, title=f"{query}: found by {found.system}", depth=count, answers=False
-        )
+        from endoxa.verbs.gallery import gallery
+
+        with output.stages(1) as progress:
+            gallery(
+                searcher.corpus, found.run, depth=count, title=f"{query}: found by {found.system}",
+                command=command_line(), to=to, progress=progress,
+            )  # fmt: skip
+        output.tell_page(to)
 
 
 COMMANDS = (derived("search", find, needs=("images",)),)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from endoxa.cli import output
+from endoxa.cli.derived import Derived, derived
+from endoxa.cli.derived import stages as stages_of
 from endoxa.cli.root import Group
-from endoxa.declared import argument, option
-from endoxa.errors import CallError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,34 +34,18 @@ class Opening(Group):
 OPEN = "open"
 NAMED = 5  # pictures left out that are named; further ones are counted
 
-Where = Annotated[
-    str,
-    argument(
-        "A folder of pictures, a manifest (CSV, JSONL, Parquet: path, words, category …), or stamps, clipart, "
-        "symbols or emoji, which are fetched from Debian's packages when first used.",
-        "CORPUS",
-    ),
-]
-Engines = Annotated[
-    list[str] | None,
-    option("A system; may be repeated. Default: all that suit the corpus.", "--engine", "-e", metavar="NAME"),
-]
-Home = Annotated[
-    str | None,
-    option("Folder of the indexes. Default: .endoxa in the corpus; cache: outside it.", "--home", metavar="DIR|cache"),
-]
-Without = Annotated[
-    list[str] | None,
-    option("Leave out categories with this part in their path; may be repeated.", "--without", metavar="PART"),
-]
-Workers = Annotated[int | None, option("Number of processes. Default: one per core.", "--workers", least=1)]
-Settings = Annotated[
-    list[str] | None, option("A setting of an engine: rwmm.components=200.", "--set", metavar="ENGINE.SETTING=VALUE")
-]
-Vectors = Annotated[
-    list[str] | None,
-    option("A further system: vectors of your own (.parquet, .npz, .npy).", "--vectors", metavar="NAME=FILE"),
-]
+
+def pictured(
+    name: str, verb: Callable[..., Any], printer: Callable[..., None], *, stages: int = 1, **known: Any
+) -> Derived:
+    """A command on pictures: says where an index will be kept, and shows the progress of so many stages."""
+    usual = {"needs": ("images",), "before": announced, "during": stages_of(stages)}
+    return derived(name, verb, printer, **usual | known)
+
+
+def announced(values: dict[str, Any]) -> None:
+    """Say where the index of the corpus will be kept."""
+    announce_home(values["place"], values.get("home"))
 
 
 def announce_home(corpus: str, home: str | None, option: str = "--home") -> None:
@@ -75,35 +60,6 @@ def announce_home(corpus: str, home: str | None, option: str = "--home") -> None
         return
     elsewhere = f"; {option} {CACHE} keeps it outside the pictures" if home is None else ""
     output.note(f"what is known about the pictures is kept in {folder}, which you may remove at any time{elsewhere}")
-
-
-def settings_of(options: list[str] | None) -> dict[str, dict[str, Any]]:
-    """`rwmm.components=200` as {"rwmm": {"components": 200}}; values are read as JSON where possible."""
-    import json
-
-    settings: dict[str, dict[str, Any]] = {}
-    for text in options or []:
-        left, equals, value = text.partition("=")
-        engine, dot, name = left.partition(".")
-        if not (equals and dot and engine and name):
-            raise CallError(f"--set {text!r}: expected ENGINE.SETTING=VALUE, like rwmm.components=200")
-        try:
-            plain = json.loads(value)
-        except ValueError:
-            plain = value
-        settings.setdefault(engine, {})[name.replace("-", "_")] = tuple(plain) if isinstance(plain, list) else plain
-    return settings
-
-
-def vectors_of(options: list[str] | None) -> dict[str, str]:
-    """`clip=vectors.npz` as {"clip": "vectors.npz"}."""
-    files = {}
-    for text in options or []:
-        name, equals, path = text.partition("=")
-        if not (equals and name and path):
-            raise CallError(f"--vectors {text!r}: expected NAME=FILE, like clip=vectors.npz")
-        files[name] = path
-    return files
 
 
 def print_skipped(skipped: tuple[Skipped, ...]) -> None:

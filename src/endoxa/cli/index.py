@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING
 
 from endoxa.cli import groups as g
 from endoxa.cli import output
-from endoxa.cli.derived import derived
-from endoxa.declared import option
-from endoxa.verbs.parameters import Seed
+from endoxa.verbs.index import index
+
+if TYPE_CHECKING:
+    from endoxa.verbs.index import Indexed
 
 
-def index(
-    corpus: g.Where,
-    engines: g.Engines = None,
-    settings: g.Settings = None,
-    vectors: g.Vectors = None,
-    without: g.Without = None,
-    train: Annotated[
-        float | None, option("Learn models from this share of the pictures and index only the others (TEST).")
-    ] = None,
-    home: g.Home = None,
-    workers: g.Workers = None,
-    seed: Seed = 0,
-) -> None:
-    """Describe the pictures and build the indexes. Known results are reused, so an interrupted run continues.
-
-    Examples:
-        endoxa images index photos
-        endoxa images index photos -e histograms -e rwmm --set rwmm.components=200
-        endoxa images index photos --vectors clip=clip.npz
-    """
-    g.announce_home(corpus, home)
-    from endoxa.verbs.index import index as build
-
-    with output.stages(3) as progress:
-        indexed = build(
-            corpus, engines or None, home=home, without=without or None, settings=g.settings_of(settings),
-            vectors=g.vectors_of(vectors), train=train, seed=seed, workers=workers, progress=progress,
-        )  # fmt: skip
+def print_indexed(indexed: Indexed) -> None:
+    """Print how many pictures are indexed, those that were left out, and the costs."""
     pictures, systems = len(indexed.items), len(indexed.systems)
     counts = "1 picture is" if pictures == 1 else f"{pictures:,} pictures are"
     counts += f" indexed by {systems} system{'' if systems == 1 else 's'}"
@@ -49,4 +24,4 @@ def index(
         output.note(f"! {note}")
 
 
-COMMANDS = (derived("index", index, needs=("images",)),)
+COMMANDS = (g.pictured("index", index, print_indexed, stages=3),)

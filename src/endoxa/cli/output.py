@@ -90,6 +90,14 @@ def emit(text: str, to: str | None) -> None:
     note(f"wrote {to}")
 
 
+def write_to(result: Any, to: Any) -> None:
+    """Write a table or an evaluation in the format that the suffix names."""
+    from endoxa.verbs.write import write
+
+    write(result, to)
+    note(f"wrote {to}")
+
+
 def refuse_own_input(words: list[str]) -> None:
     """A result must not replace a file that it is made of; `decide` adds to the labels that it is given."""
     parts = [part for word in words for part in (word.split("=", 1) if word.startswith("--") else [word])]
@@ -274,17 +282,9 @@ def evaluation(result: Any, form: str, to: str | None, *, per_query: bool = Fals
         show(terminal.parts(result, width=width(), per_query=per_query, summary=summary, full=loudness.is_full()))
         return
     if form == "parquet":
-        from endoxa.verbs.write import write
-
-        assert to is not None
-        write(result.summary if result.scores is None else result.scores, to)
-        note(f"wrote {to}")
+        write_to(result.summary if result.scores is None else result.scores, to)
     elif form == "html" or (form == "json" and to is not None):
-        from endoxa.verbs.write import write
-
-        assert to is not None
-        write(result, to)
-        note(f"wrote {to}")
+        write_to(result, to)
     elif form in {"csv", "json"}:
         emit(_rows(terminal.frame_of(result, per_query=per_query), form), to)
     else:
@@ -318,10 +318,7 @@ def comparison(result: Any, form: str, to: str | None) -> None:
         tell("")
         show(terminal.comparison_parts(result, width=width(), full=loudness.is_full()))
     elif form == "html" and to is not None:
-        from endoxa.verbs.write import write
-
-        write(result, to)
-        note(f"wrote {to}")
+        write_to(result, to)
     elif form in {"latex", "markdown"}:
         emit(paper_table(result, form, intervals=False), to)  # type: ignore[arg-type]
         for line in terminal.comparison_remarks(result, full=loudness.is_full()):
@@ -343,7 +340,6 @@ def table(
 
     from endoxa.reports import terminal
     from endoxa.reports.text import render
-    from endoxa.verbs.write import write
 
     frame = result if isinstance(result, pl.DataFrame) else result.frame
     if answer and (form == "table" or to is not None):
@@ -351,9 +347,7 @@ def table(
     if form == "table":
         show([terminal.frame_table(terminal.tidy(frame), whole, width())])
     elif form == "parquet":
-        assert to is not None
-        write(result, to)
-        note(f"wrote {to}")
+        write_to(result, to)
     elif form in {"csv", "json"}:
         emit(_rows(frame, form), to)
     else:
@@ -382,6 +376,20 @@ def head(frame: Any, remedy: str, rows: int = 20) -> None:
     show([terminal.frame_table(terminal.tidy(frame).head(rows), width=width())])
     if frame.height > rows:
         tell(f"… {frame.height - rows:,} more rows; {remedy} writes them all")
+
+
+def frame_of(heads: list[str], lines: Iterable[Iterable[Any]]) -> Any:
+    """The cells of a table of a page as a frame of text."""
+    import polars as pl
+
+    rows = [[f"{cell.text} {cell.small}".strip() for cell in line] for line in lines]
+    return pl.DataFrame(rows, schema=heads, orient="row")
+
+
+def tell_page(page: str | Path | None) -> None:
+    """Print the address of a page, if one was written."""
+    if page is not None:
+        tell(f"The page: {Path(page).resolve().as_uri()}")
 
 
 def show_frame(frame: Any) -> None:

@@ -11,10 +11,11 @@ from typing import Annotated
 from endoxa.cli import groups as g
 from endoxa.cli import output
 from endoxa.cli.derived import derived
-from endoxa.cli.study import Database, Where
 from endoxa.cli.typed import at_call
 from endoxa.declared import argument, option
 from endoxa.errors import CallError
+from endoxa.verbs.parameters import CORPUS, Without, Workers
+from endoxa.verbs.study import Database, Where
 
 Session = Annotated[str, argument("Name of the search, as its address ends.", "SESSION")]
 Index = Annotated[
@@ -24,7 +25,7 @@ Index = Annotated[
 
 
 def open_(
-    corpus: g.Where,
+    corpus: Annotated[str, CORPUS],
     serve: Annotated[bool, option("Let several people in, and open no browser.")] = False,
     host: Annotated[str, option("Address to listen at; 0.0.0.0 accepts connections from the network.")] = "127.0.0.1",
     port: Annotated[int, option("Port to listen at.", least=0, most=65535)] = 8766,
@@ -40,8 +41,8 @@ def open_(
     audit: Annotated[bool, option("Draw one picture of every page by chance, for honest estimates.")] = False,
     thompson: Annotated[bool, option("Draw the weights to begin with by chance, which is kept.")] = False,
     again: Annotated[bool, option("The pictures have changed: describe those that are new.")] = False,
-    without: g.Without = None,
-    workers: g.Workers = None,
+    without: Without = None,
+    workers: Workers = None,
     index: Index = None,
     home: Where = "endoxa-studies",
     db: Database = None,
@@ -70,7 +71,7 @@ def open_(
 
     with output.stages(3) as progress:
         verb.serve(
-            corpus, host=host, port=port, url=url, home=home, db=db, index=index, without=without or None,
+            corpus, host=host, port=port, url=url, home=home, db=db, index=index, without=without,
             vectors=vectors, workers=workers, learner=learner, audit=audit, thompson=thompson, several=serve,
             again=again, progress=progress, skipped=g.print_skipped, started=started,
         )  # fmt: skip
@@ -159,7 +160,7 @@ def export(
         output.tell(f"next: {shlex.join(words)}")
 
 
-def reset(corpus: g.Where, home: Where = "endoxa-studies", db: Database = None) -> None:
+def reset(corpus: Annotated[str, CORPUS], home: Where = "endoxa-studies", db: Database = None) -> None:
     """Forget what earlier searches of a corpus taught later ones. The searches themselves are kept.
 
     Examples:
@@ -175,7 +176,7 @@ def reset(corpus: g.Where, home: Where = "endoxa-studies", db: Database = None) 
     )
 
 
-def neighbours(corpus: g.Where, without: g.Without = None, index: Index = None) -> None:
+def neighbours(corpus: Annotated[str, CORPUS], without: Without = None, index: Index = None) -> None:
     """Build approximate neighbours, for more than some million pictures. Smaller collections need none.
 
     Examples:
@@ -185,7 +186,7 @@ def neighbours(corpus: g.Where, without: g.Without = None, index: Index = None) 
     from endoxa.verbs import search as verb
 
     with output.stages(4) as progress:
-        count = verb.neighbours(corpus, index=index, without=without or None, progress=progress)
+        count = verb.neighbours(corpus, index=index, without=without, progress=progress)
     output.say(f"Neighbours of {count:,} pictures are built; searches of more than 100,000 pictures use them.")
 
 

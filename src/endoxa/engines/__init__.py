@@ -6,7 +6,7 @@ threads. Its descriptor computes beforehand, once and in parallel, what the engi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, ClassVar, Protocol
 
@@ -69,12 +69,22 @@ class Material:
         rows = np.repeat(self.offsets[at], counts) + within
         return Material(names, words, {name: column[rows] for name, column in self.columns.items()}, counts)
 
+    def only(self, items: Collection[str]) -> Material:
+        """Those of the items that are among these, in their order."""
+        keep = [at for at, item in enumerate(self.items) if item in items]
+        return self if len(keep) == len(self) else self.take(keep)
+
     def require(self, columns: Iterable[str], engine: str) -> None:
         """Refuse material without these columns."""
         for column in columns:
             if column not in self.columns:
                 what = f"the material for {engine} has no column {column!r}"
                 raise TableError(what, remedy="describe the pictures with its descriptor first")
+
+    def require_regions(self, columns: Sequence[str], engine: str) -> None:
+        """Refuse material without these columns, or with bad regions in the first of them."""
+        self.require(columns, engine)
+        self.refuse_bad_regions(self.columns[columns[0]])
 
     def refuse_bad_regions(self, features: Floats) -> None:
         """Refuse an item without a region, and a region with a feature (regions × features) that is not finite."""
@@ -137,6 +147,12 @@ class Engine(Protocol):
 
     def score_words(self, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
         """How well items match words, texts × items. An engine that takes no words raises a TextError."""
+
+
+def unchanged(engine: Any, material: Material, *, train: Material | None = None, seed: int = 0) -> Index:
+    """The `build` of an engine that learns nothing and draws nothing: the material, if it has what `needs` names."""
+    material.require_regions(engine.needs, engine.name)
+    return Index(engine, material)
 
 
 def takes_no_words(engine: Engine, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:

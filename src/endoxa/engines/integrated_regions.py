@@ -7,14 +7,12 @@ from typing import ClassVar
 import numba
 import numpy as np
 
-from endoxa.engines import Index, Material, takes_no_words
+from endoxa.engines import Index, Material, takes_no_words, unchanged
 from endoxa.engines.block_regions import BlockRegions
 from endoxa.engines.histogram_features import check_background
 from endoxa.errors import TextError
 from endoxa.frozen import dataclass
 from endoxa.tables import Bools, Floats, Ints
-
-COLUMNS = ("features", "area", "textured")
 
 
 @dataclass(frozen=True)
@@ -39,6 +37,8 @@ class IntegratedRegions:
 
     name: ClassVar[str] = "integrated-regions"
     takes_text: ClassVar[bool] = False
+    needs: ClassVar[tuple[str, ...]] = ("features", "area", "textured")
+    build = unchanged
     score_words = takes_no_words
 
     significance: str = "area"
@@ -55,14 +55,9 @@ class IntegratedRegions:
         """The regions, with the same background."""
         return BlockRegions(background=self.background)
 
-    def build(self, material: Material, *, train: Material | None = None, seed: int = 0) -> Index:
-        """The material as it is; nothing is learnt or random."""
-        self._require(material)
-        return Index(self, material)
-
     def score(self, index: Index, queries: Material) -> Floats:
         """The negative distance of each query from each item; 0 for identical pictures."""
-        self._require(queries)
+        queries.require_regions(self.needs, self.name)
         sides = []
         for material in (queries, index.material):
             features = np.ascontiguousarray(material.columns["features"], dtype=np.float64)
@@ -76,10 +71,6 @@ class IntegratedRegions:
             scores[sides[0][2][:, None] != sides[1][2]] = np.nan
         # Avoid -0.0, which would be printed as such.
         return scores + 0.0
-
-    def _require(self, material: Material) -> None:
-        material.require(COLUMNS, self.name)
-        material.refuse_bad_regions(material.columns["features"])
 
 
 @numba.njit(cache=True)

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from endoxa.engines import Index, Material, takes_no_words
+from endoxa.engines import Index, Material, takes_no_words, unchanged
 from endoxa.engines.ink import ink_of, skeleton_of
 from endoxa.frozen import dataclass
 from endoxa.images import Picture
@@ -56,22 +56,15 @@ class ShapeContext:
     name: ClassVar[str] = "shape-context"
     takes_text: ClassVar[bool] = False
     descriptor: ClassVar[ContextPoints] = ContextPoints()
+    needs: ClassVar[tuple[str, ...]] = ("context",)
+    build = unchanged
     score_words = takes_no_words
-
-    def build(self, material: Material, *, train: Material | None = None, seed: int = 0) -> Index:
-        """The material as it is; nothing is learnt or random."""
-        self._require(material)
-        return Index(self, material)
 
     def score(self, index: Index, queries: Material) -> Floats:
         """The negative mean cost; 0 for identical drawings."""
-        self._require(queries)
+        queries.require_regions(self.needs, self.name)
         sides = [(shares(one.columns["context"]), one.offsets) for one in (queries, index.material)]
         return -distances(*sides[0], *sides[1]) + 0.0  # avoid -0.0, which would be printed as such
-
-    def _require(self, material: Material) -> None:
-        material.require(("context",), self.name)
-        material.refuse_bad_regions(material.columns["context"])
 
 
 def spread(points: Floats, count: int) -> Ints:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from endoxa.engines import Descriptor, Index, Material, takes_no_words
+from endoxa.engines import Descriptor, Index, Material, takes_no_words, unchanged
 from endoxa.engines.generic_fourier import GenericFourier
 from endoxa.engines.radon import RadonSignature
 from endoxa.engines.structure import Structure
@@ -38,6 +38,8 @@ class ShapeVectors:
     """
 
     takes_text: ClassVar[bool] = False
+    needs: ClassVar[tuple[str, ...]] = ("shape",)
+    build = unchanged
     score_words = takes_no_words
 
     shape: str = "radon"
@@ -55,18 +57,9 @@ class ShapeVectors:
         """What turns a drawing into a vector."""
         return SHAPES[self.shape][0]
 
-    def build(self, material: Material, *, train: Material | None = None, seed: int = 0) -> Index:
-        """The material as it is; nothing is learnt or random."""
-        self._require(material)
-        return Index(self, material)
-
     def score(self, index: Index, queries: Material) -> Floats:
         """The negative distance of each query from each item; 0 for identical drawings."""
-        self._require(queries)
+        queries.require_regions(self.needs, self.name)
         both = (one.columns["shape"].astype(np.float64) for one in (queries, index.material))
         distance = cdist(*both, SHAPES[self.shape][1])
         return np.asarray(-distance + 0.0)  # avoid -0.0, which would be printed as such
-
-    def _require(self, material: Material) -> None:
-        material.require(("shape",), self.name)
-        material.refuse_bad_regions(material.columns["shape"])

@@ -112,6 +112,11 @@ class Corpus(Table):
         """The name of each picture, by path."""
         return dict(self.frame.select("path", "item").iter_rows())
 
+    @property
+    def label(self) -> str:
+        """Its name, or else its folder."""
+        return self.name or self.root
+
     def take(self, rows: Iterable[int] | Ints) -> Corpus:
         """The pictures in these rows, in this order."""
         return Corpus(self.frame[np.asarray(list(rows), dtype=np.int64)], self.root, self.name)
@@ -137,9 +142,7 @@ def labels_of(corpus: Corpus) -> tuple[Labels, Taxonomy]:
     """The categories as labels (not truth) of the items, and their tree: `believe(labels, "levels", taxonomy=tree)`."""
     filed = corpus.frame.filter(pl.col("category").is_not_null())
     if not filed.height:
-        raise JoinError(
-            f"{corpus.name or corpus.root}: no picture has a category", remedy="folders or a manifest give them"
-        )
+        raise JoinError(f"{corpus.label}: no picture has a category", remedy="folders or a manifest give them")
     labels = filed.select(pl.lit(corpus.name or "folders").alias("source"), "item", "category")
     return Labels.of(labels), Taxonomy.of_paths(filed["category"].unique().sort())
 

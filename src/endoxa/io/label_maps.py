@@ -55,7 +55,7 @@ class LabelMaps:
         states = [(path.name, found.st_size, found.st_mtime_ns) for path in paths if (found := _stat(path)) is not None]
         if not states:
             what = f"{folder}: no label map has the name of a picture (like {paths[0].name})" if place else (
-                f"{corpus.name or corpus.root}: no picture has a mask"
+                f"{corpus.label}: no picture has a mask"
             )  # fmt: skip
             raise JoinError(what, remedy="a map is a grey PNG with the picture's path")
         return cls(place, sha256(repr(states).encode()).hexdigest()[:16], count)

@@ -41,6 +41,11 @@ def open_corpus(
     return corpus if without is None else corpus.within(without=without)
 
 
+def called(corpus: Corpus) -> str:
+    """What a title calls a corpus: the name of a collection, or that of the folder."""
+    return corpus.name if corpus.name in packages.COLLECTIONS else Path(corpus.root).name
+
+
 def home_of(corpus: Corpus, home: str | Path | None = None) -> Path:
     """The folder of descriptions and indexes: `.endoxa` in the corpus, unless another is named (`home_at`)."""
     return home_at(corpus.root, home)

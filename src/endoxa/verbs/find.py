@@ -32,7 +32,7 @@ def find(
     the system `keywords`; a note says which. Give a Searcher (`open_searcher`) in place of the corpus to ask many
     queries: nothing is then read again.
     """
-    searcher = searcher_of(place, home=home, without=without)
+    searcher = open_searcher(place, home=home, without=without)
     named = find_query(searcher.corpus, query)
     if named is None:
         refuse_missing(searcher.corpus, query)
@@ -57,7 +57,7 @@ def _understood(
 
 
 def open_searcher(
-    place: str | Path | Corpus,
+    place: Place,
     *,
     home: str | Path | None = None,
     without: Sequence[str] | None = None,
@@ -66,24 +66,15 @@ def open_searcher(
     """An opened corpus with its indexes, for many queries.
 
     The corpus is read now, and each index when it is first used. An index is refused if the corpus has changed since
-    it was built; changes after opening are not noticed.
+    it was built; changes after opening are not noticed. A searcher that is opened already is given back.
     """
+    if isinstance(place, Searcher):
+        if home is not None or without is not None:
+            raise TextError(
+                "home and without are chosen when a searcher is opened", remedy="give them to open_searcher"
+            )
+        return place
     corpus = open_corpus(place, without=without, progress=progress)
     folder = home_of(corpus, home)
     named = "" if isinstance(place, Corpus) else str(place)
     return Searcher(corpus, indexes.systems_in(folder), indexes.loader(corpus, folder), place=named)
-
-
-def searcher_of(
-    place: Place,
-    *,
-    home: str | Path | None = None,
-    without: Sequence[str] | None = None,
-    progress: Progress | None = None,
-) -> Searcher:
-    """The searcher itself if it is one, else one that is opened now."""
-    if not isinstance(place, Searcher):
-        return open_searcher(place, home=home, without=without, progress=progress)
-    if home is not None or without is not None:
-        raise TextError("home and without are chosen when a searcher is opened", remedy="give them to open_searcher")
-    return place

@@ -2,53 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import polars as pl
-
-from endoxa import __version__
+from endoxa.declared import argument, option
 from endoxa.errors import FileError
-from endoxa.images.corpus import Corpus, Progress
-from endoxa.io.decoding import data_address
-from endoxa.io.opening import open_corpus
-from endoxa.io.write import replacing
-from endoxa.reports.pages import gallery as galleries
-from endoxa.reports.pages.gallery import DEPTH, QUERIES, Gallery, Probabilities, probabilities_of
-from endoxa.reports.pages.layout import render
-from endoxa.tables import Run
-from endoxa.verbs.inputs import run_of
+from endoxa.later import pl
+from endoxa.verbs.parameters import Page, Place, Title
 
+if TYPE_CHECKING:
+    from endoxa.images.corpus import Corpus, Progress
+    from endoxa.reports.pages.gallery import Gallery, Probabilities
+    from endoxa.tables import Run
+
+QUERIES, DEPTH = 30, 8
 SIDE = 128  # pixels of a thumbnail
 NAMED = 3  # systems in the title
 
 
 def gallery(
-    place: str | Path | Corpus,
-    runs: Any,
+    place: Place,
+    runs: Annotated[Any, argument("Runs over the corpus, of any system.", "RUN…", many=True)],
     *,
-    belief: Any = None,
-    queries: int = QUERIES,
-    depth: int = DEPTH,
-    title: str = "",
+    belief: Annotated[Any, option("Judgments or a belief, shown below the pictures.", metavar="FILE")] = None,
+    queries: Annotated[int, option("Largest number of queries shown.", least=1)] = QUERIES,
+    depth: Annotated[int, option("Number of results of each system.", least=1)] = DEPTH,
+    to: Page = None,
+    title: Title = "",
     command: str = "",
-    to: str | Path | None = None,
-    without: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> str:
-    """A page of the queries on which systems agree least, with the first results of each system, as HTML.
+    """Write a page that shows each query and the first results of every system side by side.
 
-    runs     a Run, or files of runs over the corpus
-    belief   judgments or a belief, whose probabilities are shown below the pictures
-    queries  the number of queries shown at most
-    depth    the number of results of each system
-    to       a file that the page is written to
+    The queries are those on which systems agree least; the result is the page as HTML.
+
+    Examples:
+        endoxa images gallery photos runs/*.run --belief qrels.txt --to gallery.html
     """
+    from endoxa import __version__
+    from endoxa.io.opening import open_corpus
+    from endoxa.io.write import replacing
+    from endoxa.reports.pages.gallery import probabilities_of
+    from endoxa.reports.pages.layout import render
     from endoxa.verbs.believe import believe
+    from endoxa.verbs.inputs import run_of
 
-    corpus = open_corpus(place, without=without, progress=progress)
+    corpus = open_corpus(place, progress=progress)
     run = run_of(runs)
     source = belief if isinstance(belief, str | Path) else "the belief given"
     beliefs = {} if belief is None else {"relevant": (f"according to {source}", probabilities_of(believe(belief)))}
@@ -81,6 +82,9 @@ def gallery_of(
     depth: int = DEPTH,
 ) -> Gallery:
     """The gallery of a run, with thumbnails and captions from the corpus."""
+    from endoxa.io.decoding import data_address
+    from endoxa.reports.pages import gallery as galleries
+
     root = Path(corpus.root)
     captions, categories, paths = {}, {}, {}
     for item, path, caption, words, category in corpus.frame.select(

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-import polars as pl
-
-from endoxa import __version__
-from endoxa.engines import Descriptor, Engine, Material, Saved
-from endoxa.engines.ranking import cost
-from endoxa.engines.registry import ENGINES, engine, engines_of
+from endoxa.declared import option
 from endoxa.errors import FileError, JoinError, TextError
 from endoxa.frozen import dataclass
-from endoxa.images.corpus import Corpus, Progress, Skipped
-from endoxa.io import indexes, packages
-from endoxa.io.descriptions import Described, describe, digests_of
-from endoxa.io.opening import home_of, open_corpus
-from endoxa.io.provenance import fingerprint
-from endoxa.io.vectors import vectors_for
-from endoxa.tables import Costs
+from endoxa.later import np, pl
+from endoxa.verbs.parameters import Engines, EngineSettings, Home, Place, Seed, Vectors, Without, Workers
+
+if TYPE_CHECKING:
+    from endoxa.engines import Descriptor, Engine, Material
+    from endoxa.images.corpus import Corpus, Progress, Skipped
+    from endoxa.io.descriptions import Described
+    from endoxa.tables import Costs
 
 NAME = re.compile(r"\w[\w.+-]*")
 
@@ -52,26 +47,42 @@ class Indexed:
 
 
 def index(
-    place: str | Path | Corpus,
-    engines: Iterable[str] | None = None,
+    place: Place,
+    engines: Engines = None,
     *,
-    home: str | Path | None = None,
-    without: Sequence[str] | None = None,
-    settings: Mapping[str, Mapping[str, Any]] | None = None,
-    vectors: Mapping[str, str | Path] | None = None,
-    train: float | None = None,
-    seed: int = 0,
-    workers: int | None = None,
+    settings: EngineSettings = None,
+    vectors: Vectors = None,
+    without: Without = None,
+    train: Annotated[
+        float | None, option("Learn models from this share of the pictures and index only the others (TEST).")
+    ] = None,
+    home: Home = None,
+    workers: Workers = None,
+    seed: Seed = 0,
     progress: Progress | None = None,
 ) -> Indexed:
-    """Describe the pictures and build an index per engine. What is known already is not computed again.
+    """Describe the pictures and build the indexes. Known results are reused, so an interrupted run continues.
 
     settings  per engine: {"rwmm": {"components": 200}}
-    vectors   further systems by name, each with a file of vectors
     train     the share of the corpus, drawn with `seed`, that models are learnt from; only the other pictures are then
               indexed, by every engine (Barnard's TEST). Without it models learn from the indexed pictures (ALL).
-    workers   processes that describe pictures; one per core unless given
+
+    Examples:
+        endoxa images index photos
+        endoxa images index photos -e histograms -e rwmm --set rwmm.components=200
+        endoxa images index photos --vectors clip=clip.npz
     """
+    from endoxa import __version__
+    from endoxa.engines import Material, Saved
+    from endoxa.engines.ranking import cost
+    from endoxa.engines.registry import engine, engines_of
+    from endoxa.io import indexes, packages
+    from endoxa.io.descriptions import digests_of
+    from endoxa.io.opening import home_of, open_corpus
+    from endoxa.io.provenance import fingerprint
+    from endoxa.io.vectors import vectors_for
+    from endoxa.tables import Costs
+
     corpus = open_corpus(place, without=without, progress=progress)
     if not len(corpus):
         raise FileError(corpus.root, "the corpus holds no picture", "give a folder or a manifest with pictures")
@@ -97,7 +108,7 @@ def index(
             notes += [f"{name}: {missing:,} of {len(corpus):,} pictures have no vector"] if missing else []
         else:
             material = Material(tuple(corpus.items), corpus.words) if result is None else result.material
-        part = _only(material, indexed)
+        part = material.only(indexed)
         if not len(part):
             first = next(iter(skipped.values()), None)
             reason = f"; {first.name}: {first.why}" if first is not None else ""
@@ -117,7 +128,7 @@ def index(
         else:
             one.build(part.take([0]), seed=seed)  # what is compiled or loaded at the first call is not a cost
             begun = time.perf_counter()
-            built = one.build(part, train=None if train is None else _only(material, learners), seed=seed)
+            built = one.build(part, train=None if train is None else material.only(learners), seed=seed)
             seconds = time.perf_counter() - begun
             size = indexes.save(Saved(built, digests, facts | {"seconds": seconds}), target)
         if result is not None:
@@ -135,6 +146,8 @@ def index(
 
 def _refuse_name(name: str) -> None:
     """A name becomes a folder: it must not lead elsewhere, nor be the name of an engine."""
+    from endoxa.engines.registry import ENGINES
+
     if name in ENGINES:
         raise TextError(f"{name!r} is an engine already", remedy="give the vectors another name")
     if not NAME.fullmatch(name):
@@ -147,6 +160,8 @@ def _kept(
     target: Path, engine: Engine, part: Material, digests: Mapping[str, str], facts: Mapping[str, Any]
 ) -> tuple[tuple[float, int] | None, str]:
     """Seconds and size of the existing index, if it is what would be built; and the settings that changed."""
+    from endoxa.io import indexes
+
     try:
         saved = indexes.load(target, patience=0)
     except FileError:
@@ -169,6 +184,8 @@ def _describe(
     corpus: Corpus, engines: Iterable[Engine], home: Path, workers: int | None, progress: Progress | None
 ) -> dict[Descriptor, Described]:
     """The results of every descriptor that these engines need, each computed once."""
+    from endoxa.io.descriptions import describe
+
     wanted = list(dict.fromkeys(one.descriptor for one in engines if one.descriptor is not None))
     if not wanted:
         return {}
@@ -187,8 +204,3 @@ def _split(corpus: Corpus, train: float | None, seed: int) -> tuple[set[str], se
         raise TextError("a corpus of one picture cannot be split into a part to learn from and a part to search")
     names = corpus.items
     return {names[at] for at in order[:cut]}, {names[at] for at in order[cut:]}
-
-
-def _only(material: Material, items: set[str]) -> Material:
-    keep = [at for at, item in enumerate(material.items) if item in items]
-    return material if len(keep) == len(material) else material.take(keep)

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import wraps
-from typing import Annotated, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from endoxa.declared import MEASURES, REFERENCE, RUN, option
+from endoxa import __version__
+from endoxa.declared import MEASURES, REFERENCE, RUN, argument, option
+from endoxa.errors import CallError
 from endoxa.evaluations.settings import REGISTRY, Settings
 
+if TYPE_CHECKING:
+    from endoxa.engines.searching import Searcher
+    from endoxa.images.corpus import Corpus
+else:
+    Corpus = Searcher = Path  # their modules are slow to load, and help needs only that it is a place
+
+PathLike = str | Path
 F = TypeVar("F", bound=Callable[..., Any])
 Report = Callable[[Any], None]  # gets what a lenient reader skipped
 
@@ -35,6 +45,86 @@ Worlds = Annotated[int, option(REGISTRY["worlds"].help, least=2)]
 On = Annotated[str | None, option(REGISTRY["on"].help, metavar="ADDRESS")]
 Lenient = Annotated[bool, option(REGISTRY["lenient"].help)]
 Page = Annotated[Any, option("The page to write.", metavar="PAGE.html")]
+
+
+# ---- what verbs on pictures share ---------------------------------------------------------------------
+
+
+def provenance_of(corpus: Corpus, command: str, seed: int) -> dict[str, str]:
+    """What made a result of a corpus, for its page."""
+    return {"Endoxa": __version__, "Corpus": corpus.label, "Command": command, "Seed": str(seed)}
+
+
+def listed(text: str) -> list[str]:
+    """Names with commas between, as they are typed."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def named_paths(flag: str, form: str) -> Callable[[list[str]], dict[str, str]]:
+    """What reads `clip=vectors.npz`, typed once or more, as {"clip": "vectors.npz"}."""
+
+    def paths(texts: list[str]) -> dict[str, str]:
+        found = {}
+        for text in texts:
+            name, equals, path = text.partition("=")
+            if not (equals and name and path):
+                raise CallError(f"{flag} {text!r}: expected {form}")
+            found[name] = path
+        return found
+
+    return paths
+
+
+def engine_settings(texts: list[str]) -> dict[str, dict[str, Any]]:
+    """`rwmm.components=200` as {"rwmm": {"components": 200}}; values are read as JSON where possible."""
+    import json
+
+    settings: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        left, equals, value = text.partition("=")
+        engine, dot, name = left.partition(".")
+        if not (equals and dot and engine and name):
+            raise CallError(f"--set {text!r}: expected ENGINE.SETTING=VALUE, like rwmm.components=200")
+        try:
+            plain = json.loads(value)
+        except ValueError:
+            plain = value
+        settings.setdefault(engine, {})[name.replace("-", "_")] = tuple(plain) if isinstance(plain, list) else plain
+    return settings
+
+
+CORPUS = argument(
+    "A folder of pictures, a manifest (CSV, JSONL, Parquet: path, words, category …), or stamps, clipart, symbols or "
+    "emoji, which are fetched from Debian's packages when first used.",
+    "CORPUS",
+)
+Place = Annotated[PathLike | Corpus, CORPUS]
+Searched = Annotated[PathLike | Corpus | Searcher, CORPUS]
+Engines = Annotated[
+    Sequence[str] | None,
+    option("A system; may be repeated. Default: all that suit the corpus.", "--engine", "-e", metavar="NAME"),
+]
+Home = Annotated[
+    PathLike | None,
+    option("Folder of the indexes. Default: .endoxa in the corpus; cache: outside it.", metavar="DIR|cache"),
+]
+Without = Annotated[
+    Sequence[str] | None, option("Leave out categories with this part in their path; may be repeated.", metavar="PART")
+]
+EngineSettings = Annotated[
+    Mapping[str, Mapping[str, Any]] | None,
+    option(
+        "A setting of an engine: rwmm.components=200.", "--set", metavar="ENGINE.SETTING=VALUE", many=True,
+        parse=engine_settings,
+    ),
+]  # fmt: skip
+Vectors = Annotated[
+    Mapping[str, PathLike] | None,
+    option(
+        "A further system: vectors of your own (.parquet, .npz, .npy).", metavar="NAME=FILE", many=True,
+        parse=named_paths("--vectors", "NAME=FILE, like clip=vectors.npz"),
+    ),
+]  # fmt: skip
 
 
 def takes_settings(*, scoring_only: bool = False) -> Callable[[F], F]:

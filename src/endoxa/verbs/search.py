@@ -23,7 +23,8 @@ from endoxa.searches.seeking import Crop, Replayed, Search, learner_named, repla
 from endoxa.searches.session import SIZE, Event, Settings, State, fold
 from endoxa.searches.signals import upload_key
 from endoxa.tables import Answers, Floats, Opinions, Run
-from endoxa.verbs.study import FOLDER, PathLike, opened_home
+from endoxa.verbs.parameters import PathLike
+from endoxa.verbs.study import FOLDER, opened_home
 
 if TYPE_CHECKING:
     from endoxa.store.home import Home

@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from endoxa.errors import TextError
+from endoxa.declared import argument, option
+from endoxa.errors import CallError, TextError
 from endoxa.extras import need
 from endoxa.frozen import dataclass
+from endoxa.verbs.parameters import PathLike
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,8 +31,49 @@ if TYPE_CHECKING:
 FOLDER = "endoxa-studies"
 PORT = 8765
 FORMS = {".csv": "csv", ".jsonl": "jsonl", ".parquet": "parquet", ".qrels": "qrels", ".txt": "qrels"}
-PathLike = str | Path
 Progress = Callable[[str, int, int], None]
+
+
+def text_of(typed: str) -> str:
+    """The text itself, or the content of @FILE."""
+    if not typed.startswith("@"):
+        return typed
+    path = Path(typed[1:])
+    if not path.exists():
+        raise CallError(f"--instructions: there is no file {path}")
+    return path.read_text(encoding="utf-8")
+
+
+def settings_of(pairs: list[str]) -> dict[str, Any]:
+    """KEY=VALUE with the value in TOML syntax; any other value is text."""
+    import tomllib
+
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        key, sign, value = pair.partition("=")
+        if not sign:
+            raise CallError(f"--set reads KEY=VALUE, not {pair!r}")
+        try:
+            found[key] = tomllib.loads(f"x = {value}")["x"]
+        except tomllib.TOMLDecodeError:
+            found[key] = value
+    return found
+
+
+Where = Annotated[PathLike, option("Folder of the studies.", "--home", metavar="DIR", envvar="ENDOXA_HOME")]
+Database = Annotated[
+    str | None, option("PostgreSQL database to use instead of SQLite.", metavar="URL", envvar="ENDOXA_DB")
+]
+Name = Annotated[str, argument("Name of the study.", "STUDY")]
+Items = Annotated[PathLike | None, option("Folder of pictures or texts, or a table: item, text, file.", metavar="PATH")]
+Queries = Annotated[PathLike | None, option("Queries in the same form: query, text, file.", metavar="PATH")]
+Pairs = Annotated[PathLike | None, option("Pairs to ask, as `endoxa next -o csv` writes them.", metavar="FILE")]
+Practice = Annotated[PathLike | None, option("Practice items: query, item, expected.", metavar="FILE")]
+Gold = Annotated[PathLike | None, option("Gold items: query, item, expected.", metavar="FILE")]
+Attention = Annotated[PathLike | None, option("Attention checks: query, item, expected.", metavar="FILE")]
+Title = Annotated[str | None, option("Title that judges see, apart from the name.")]
+Question = Annotated[str | None, option("Question above every task. Default: that of the screen.")]
+Instructions = Annotated[str | None, option("Instructions for judges; @FILE reads them from a file.", parse=text_of)]
 
 
 @dataclass(frozen=True)
@@ -130,12 +173,22 @@ def screens() -> list[str]:
 
 
 def add(
-    name: str, *, answers: Sequence[PathLike] = (), items: PathLike | None = None, queries: PathLike | None = None,
-    pairs: PathLike | None = None, practice: PathLike | None = None, gold: PathLike | None = None,
-    attention: PathLike | None = None, further_round: bool = False, home: PathLike = FOLDER, db: str | None = None,
-    now: float | None = None, progress: Progress | None = None,
+    name: Name,
+    answers: Annotated[Sequence[PathLike], argument("Earlier answers: source, query, item, grade.", "[ANSWERS…]")] = (),
+    *, items: Items = None, queries: Queries = None, pairs: Pairs = None, practice: Practice = None, gold: Gold = None,
+    attention: Attention = None,
+    further_round: Annotated[bool, option("Plan a further round, chosen from the answers so far.", "--round")] = False,
+    home: Where = FOLDER, db: Database = None, now: float | None = None, progress: Progress | None = None,
 ) -> list[str]:  # fmt: skip
-    """Add items, queries, pairs, known answers, earlier answers or a further round to a study; sentences about each."""
+    """Add to a study: items, queries, pairs, known answers, answers from elsewhere, a further round.
+
+    Returns sentences about each.
+
+    Examples:
+        endoxa study import pets earlier.csv
+        endoxa study import pets --pairs judge.csv
+        endoxa study import pets --round
+    """
     parts = {
         "items": items, "queries": queries, "pairs": pairs, "practice": practice, "gold": gold, "attention": attention,
     }  # fmt: skip
@@ -162,14 +215,34 @@ def add(
 
 
 def invite(
-    name: str, nicknames: Sequence[str] = (), *, count: int = 0, role: str = "judge", days: float = 30,
-    withdraw: Sequence[str] = (), url: str | None = None, home: PathLike = FOLDER, db: str | None = None,
+    name: Name,
+    nicknames: Annotated[Sequence[str], argument("One link each.", "[NICKNAME…]")] = (),
+    *,
+    count: Annotated[int, option("Number of further links whose owners choose a nickname.", least=0)] = 0,
+    participant: Annotated[bool, option("Invite participants, who submit runs, instead of judges.")] = False,
+    days: Annotated[float, option("Number of days for which the links are valid.")] = 30,
+    withdraw: Annotated[
+        Sequence[str], option("Withdraw the link with that nickname or number.", metavar="NICKNAME|NUMBER")
+    ] = (),
+    url: Annotated[
+        str | None, option("Address at which people reach the server; by default that of the last `serve`.")
+    ] = None,
+    home: Where = FOLDER,
+    db: Database = None,
     now: float | None = None,
-) -> Invited:  # fmt: skip
-    """Make a link for each nickname and `count` links whose owners choose one; withdraw links by nickname or number."""
+) -> Invited:
+    """Print a link for each judge. Until it expires, a link always opens the same judge's work.
+
+    Makes a link for each nickname and `count` links whose owners choose one; withdraws links by nickname or number.
+
+    Examples:
+        endoxa study invite pets ana ben
+        endoxa study invite pets --count 20 --days 7
+        endoxa study invite pets --withdraw 3
+    """
     if not nicknames and not count and not withdraw:
         raise TextError("name the people to invite: nicknames, or --count 20; or --withdraw NUMBER")
-    moment = _moment(now)
+    moment, role = _moment(now), "participant" if participant else "judge"
     with opened_home(home, db) as opened:
         from endoxa.store import catalogue, people
 
@@ -203,9 +276,17 @@ def serve(
 
 
 def status(
-    name: str | None = None, *, home: PathLike = FOLDER, db: str | None = None, now: float | None = None
-) -> list[dict[str, Any]]:
-    """The status of one study, or of all from the oldest to the newest, as plain values."""
+    name: Annotated[str | None, argument("Name of the study; without it, all studies.", "[STUDY]")] = None, *,
+    home: Where = FOLDER, db: Database = None, now: float | None = None,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Show the status of a study: progress, agreement, judges, and the verdict on the systems so far.
+
+    Returns plain values, of one study, or of all from the oldest to the newest.
+
+    Examples:
+        endoxa study status
+        endoxa study status pets
+    """
     with opened_home(home, db) as opened:
         from endoxa.store import catalogue
         from endoxa.store.status import status as status_of
@@ -215,8 +296,14 @@ def status(
             return [status_of(connection, study, now=_moment(now)) for study in found]
 
 
-def studies(*, home: PathLike = FOLDER, db: str | None = None) -> pl.DataFrame:
-    """All studies, the newest first: study, title, state, screen, done, planned, judges, answers, made."""
+def studies(*, home: Where = FOLDER, db: Database = None) -> pl.DataFrame:
+    """List the studies, the newest first. An assignment is a task for one judge.
+
+    The columns are study, title, state, screen, done, planned, judges, answers, made.
+
+    Examples:
+        endoxa study list
+    """
     import polars as pl
 
     with opened_home(home, db) as opened:
@@ -238,13 +325,20 @@ def studies(*, home: PathLike = FOLDER, db: str | None = None) -> pl.DataFrame:
 
 
 def edit(
-    name: str, *, title: str | None = None, question: str | None = None, instructions: str | None = None,
-    settings: Mapping[str, Any] | None = None, home: PathLike = FOLDER, db: str | None = None,
-    now: float | None = None,
+    name: Name, *, title: Title = None, question: Question = None, instructions: Instructions = None,
+    settings: Annotated[
+        Mapping[str, Any] | None,
+        option("Other texts: comments=true, licence=CC0.", "--set", metavar="KEY=VALUE", many=True, parse=settings_of),
+    ] = None,
+    home: Where = FOLDER, db: Database = None, now: float | None = None,
 ) -> Edited:  # fmt: skip
-    """Change texts of a study: title, question, instructions; by `settings` also comments and licence.
+    """Change the title, the question or the instructions. Judges see the new words with their next page.
 
-    What stored answers and planned tasks rest on (screen, gamma, overlap …) is refused. The old texts are recorded.
+    By `settings` also comments and licence. The old texts are recorded.
+
+    Examples:
+        endoxa study edit pets --title "Which pictures match?" --question "Does it show the same animal?"
+        endoxa study edit pets --instructions @instructions.txt --set comments=true
     """
     texts = {"title": title, "question": question, "instructions": instructions}
     changes = {key: value for key, value in {**texts, **(settings or {})}.items() if value is not None}
@@ -260,9 +354,15 @@ def edit(
 
 
 def close(
-    name: str, *, reopen: bool = False, home: PathLike = FOLDER, db: str | None = None, now: float | None = None
-) -> None:
-    """Close a study: it accepts no answers and keeps all it has. `reopen` opens it again."""
+    name: Name, *, reopen: Annotated[bool, option("Open a closed study again.")] = False, home: Where = FOLDER,
+    db: Database = None, now: float | None = None,
+) -> None:  # fmt: skip
+    """Stop taking answers. The study keeps all it has, and can be opened again.
+
+    Examples:
+        endoxa study close pets
+        endoxa study close pets --reopen
+    """
     with opened_home(home, db) as opened:
         from endoxa.store import catalogue
 
@@ -290,9 +390,17 @@ def delete(
 
 
 def export(
-    name: str, to: PathLike, *, history: bool = False, home: PathLike = FOLDER, db: str | None = None
-) -> Exported:
-    """Write the answers to a file that the other verbs read; its suffix decides the form."""
+    name: Name,
+    to: Annotated[PathLike, option("File to write: .csv, .jsonl, .parquet or .qrels.", metavar="FILE")],
+    *, history: Annotated[bool, option("Write every row, including undone and skipped answers.")] = False,
+    home: Where = FOLDER, db: Database = None,
+) -> Exported:  # fmt: skip
+    """Write the answers to a file that the other verbs read. In .qrels column 2 is the judge.
+
+    Examples:
+        endoxa study export pets --to answers.parquet
+        endoxa ratings answers.parquet runs/*.run --to ratings.html
+    """
     target = Path(to)
     form = FORMS.get(target.suffix.lower())
     if form is None:
@@ -307,10 +415,18 @@ def export(
 
 
 def bundle(
-    name: str, to: PathLike, *, files: bool = False, runs: bool = False, home: PathLike = FOLDER,
-    db: str | None = None, now: float | None = None,
+    name: Name,
+    to: Annotated[PathLike, option("File to write.", metavar="FILE.zip")],
+    *, files: Annotated[bool, option("Include the pictures; otherwise only their hashes.")] = False,
+    runs: Annotated[bool, option("Include the runs.")] = False, home: Where = FOLDER, db: Database = None,
+    now: float | None = None,
 ) -> Bundle:  # fmt: skip
-    """Write a benchmark (`.zip`) with which others can score a new system."""
+    """Write a benchmark with which others can score a new system: endoxa eval FILE.zip new.run.
+
+    Examples:
+        endoxa study bundle pets --to pets.zip
+        endoxa eval pets.zip new.run
+    """
     if Path(to).suffix != ".zip":
         raise TextError("a bundle is a zip file", remedy=f"--to ends in .zip, not in {Path(to).suffix or 'nothing'!r}")
     with opened_home(home, db) as opened:

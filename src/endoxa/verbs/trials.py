@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from endoxa import __version__
+from endoxa.declared import option
 from endoxa.errors import JoinError
-from endoxa.images.corpus import Corpus, Progress
-from endoxa.io.opening import open_corpus
-from endoxa.io.search_features import open_features
-from endoxa.io.write import write_page
-from endoxa.reports.pages.trials import Held, page
-from endoxa.searches.searchers import Marking, People
-from endoxa.searches.trials import Competitor, Setting, Task, hold
+from endoxa.verbs.parameters import Home, PathLike, Place, Seed, Without, Workers, provenance_of
+
+if TYPE_CHECKING:
+    from endoxa.images.corpus import Progress
+    from endoxa.reports.pages.trials import Held
+    from endoxa.searches.searchers import Marking, People
+    from endoxa.searches.trials import Task
+else:
+    Marking = People = Task = str  # their modules are slow to load
 
 LEARNERS = ("kernel", "reweighting", "rocchio", "linear-svm", "rbf-svm", "pichunter", "none")
 PEOPLE: tuple[People, ...] = ("mixed", "class")
@@ -21,36 +24,61 @@ PAGES = 5  # that a corpus must fill: a search shows four, and some pictures mus
 
 
 def trials(
-    place: str | Path | Corpus,
-    learners: Sequence[str] | None = None,
+    place: Place,
+    learners: Annotated[
+        Sequence[str] | None,
+        option(
+            "A learner, kernel/METRIC, kernel/learnt or kernel/thompson; may be repeated. Default: seven of them.",
+            "--learner", "-l", metavar="NAME",
+        ),
+    ] = None,
     *,
-    tasks: Sequence[Task] = ("target", "kind"),
-    people: Sequence[People] | None = None,
-    marking: Marking = "all",
-    noise: float = 0.1,
-    sessions: int = 80,
-    size: int = 20,
-    home: str | Path | None = None,
-    without: Sequence[str] | None = None,
+    tasks: Annotated[
+        Sequence[Task] | None, option("One picture, or a kind. Default: both.", "--task", metavar="target|kind")
+    ] = None,
+    people: Annotated[
+        Sequence[People] | None,
+        option("Who searches. Default: both if there are categories.", metavar="mixed|class"),
+    ] = None,
+    marking: Annotated[
+        Marking, option("Which pictures of a page are marked.", "--marks", metavar="all|likes|five")
+    ] = "all",
+    noise: Annotated[float, option("Share of marks that are one level off.", least=0, most=1)] = 0.1,
+    sessions: Annotated[int, option("Number of sessions in each trial.", least=2)] = 80,
+    size: Annotated[int, option("Pictures on a page.", least=2)] = 20,
+    without: Without = None,
+    home: Home = None,
+    workers: Workers = None,
+    to: Annotated[PathLike | None, option("Write a page with figures.", metavar="PAGE.html")] = None,
+    seed: Seed = 0,
     title: str = "",
     command: str = "",
-    to: str | Path | None = None,
-    seed: int = 0,
-    workers: int | None = None,
     progress: Progress | None = None,
-) -> Held:
-    """Let every learner search with the same simulated people: for one picture, and for pictures of a kind.
+) -> Held:  # fmt: skip
+    """Let learners search with simulated people, and say which finds pictures sooner.
 
     learners  names of learners; `kernel/l1` is one with a fixed metric, `kernel/learnt` learns its prior from the
               sessions before, `kernel/thompson` draws it
+    tasks     target: one picture; kind: pictures of a kind. None: both
     people    mixed: each has hidden weights of category, look, colours, texture and layout; class: thinks in
               categories. None: both, or only mixed if the corpus has no categories
-    `to` is a file that the page is written to.
+    All learners meet the same people.
+
+    Examples:
+        endoxa search contest stamps --without symbols --without cartoon --to trials.html
+        endoxa search contest photos -l kernel -l rbf-svm -l none --task target --sessions 200
     """
+    from endoxa.io.opening import open_corpus
+    from endoxa.io.search_features import open_features
+    from endoxa.io.write import write_page
+    from endoxa.reports.pages.trials import Held, page
+    from endoxa.searches.trials import Competitor, Setting, hold
+
     names = list(learners or LEARNERS)
     for name in names:
         Competitor.of(name)
-    settings = [Setting(task, one, marking, noise, sessions, size) for task in tasks for one in people or PEOPLE]
+    each = [(task, one) for task in tasks or ("target", "kind") for one in people or PEOPLE]
+    settings = [Setting(task, one, marking, noise, sessions, size) for task, one in each]
     corpus = open_corpus(place, without=without, progress=progress)
     features = open_features(corpus, home, workers=workers, progress=progress)
     known = dict(corpus.frame.select("item", "category").iter_rows())
@@ -65,7 +93,7 @@ def trials(
         title or f"{len(names)} learners search {len(features):,} pictures",
         found,
         facts=[f"{len(features):,} pictures", f"{len(names)} learners", f"{sessions} sessions in each trial"],
-        provenance={"Endoxa": __version__, "Corpus": corpus.name or corpus.root, "Command": command, "Seed": str(seed)},
+        provenance=provenance_of(corpus, command, seed),
     )
     if to is not None:
         write_page(page(result), Path(to))

@@ -7,75 +7,95 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
-import polars as pl
-
-from endoxa import __version__
-from endoxa.engines import Material
-from endoxa.engines.embeddings import Embeddings, vectors_of
-from endoxa.engines.registry import available
+from endoxa.declared import argument, option
 from endoxa.errors import FileError, JoinError
-from endoxa.images import LabelMap, Picture
-from endoxa.images.corpus import Corpus, Progress
-from endoxa.images.cutting import SIDE, cut_out
-from endoxa.images.features import Regions
-from endoxa.io import packages
-from endoxa.io.decoding import data_address, decode
-from endoxa.io.descriptions import describe
-from endoxa.io.efficientnet import EfficientNet
-from endoxa.io.norm_files import read_norms
-from endoxa.io.opening import home_of, open_corpus
-from endoxa.io.vectors import vectors_for
-from endoxa.io.write import write_page
-from endoxa.reports.pages.layout import Thumbnail
-from endoxa.reports.pages.visual_words import METHODS, Shown, ends_of, page
-from endoxa.tables import Ints
-from endoxa.words.concreteness import NEIGHBOURS, neighbours_of
-from endoxa.words.norm_ranks import correlations
-from endoxa.words.topics import topics_of
-from endoxa.words.visualness import GROUPS, Looking, NullOf, Visualness, visualness
+from endoxa.later import np, pl
+from endoxa.verbs.parameters import Home, PathLike, Place, Seed, Without, Workers, provenance_of
+
+if TYPE_CHECKING:
+    from endoxa.engines import Material
+    from endoxa.images import LabelMap, Picture
+    from endoxa.images.corpus import Corpus, Progress
+    from endoxa.images.features import Regions
+    from endoxa.reports.pages.layout import Thumbnail
+    from endoxa.reports.pages.visual_words import Shown
+    from endoxa.tables import Ints
+    from endoxa.words.visualness import NullOf, Visualness
+else:
+    NullOf = str  # its module is slow to load
 
 LOOSER = {"E": -1.0, "selected_E": -1.0}  # methods whose lower values are more visual
 SCORES = {"excess": "z"}  # the column that a method is judged by, where it has another name
 
 
 def visual(
-    place: str | Path | Corpus,
-    words: Sequence[str] | None = None,
+    place: Place,
+    words: Annotated[
+        Sequence[str] | None, argument("Words to measure. Default: all on enough pictures.", "[WORD…]")
+    ] = None,
     *,
-    norms: str | Path | Mapping[str, float] | None = None,
-    topics: int = 0,
-    null: NullOf = "topics",
-    least: int = 20,
-    most: float = 0.5,
-    components: int = 0,
+    norms: Annotated[
+        PathLike | Mapping[str, float] | None,
+        option("Ratings by people (word, rating): correlate with every method.", metavar="FILE"),
+    ] = None,
+    topics: Annotated[
+        int, option("Level of the categories. 0: the top with 4 topics.", metavar="LEVEL", least=0)
+    ] = 0,
+    null: Annotated[
+        NullOf, option("Compare with random topics or random pictures.", metavar="topics|pictures")
+    ] = "topics",
+    least: Annotated[int, option("Leave out words on fewer pictures.", least=2)] = 20,
+    most: Annotated[float, option("Leave out words on a larger share of the pictures.")] = 0.5,
+    components: Annotated[int, option("Components of each mixture. 0: by the number of regions.", least=0)] = 0,
     mixtures: int = 5,
-    draws: int = 199,
-    iterated: bool = False,
-    segmenter: str = "felzenszwalb",
-    regions: int = 8,
-    vectors: str | Path | None = None,
-    home: str | Path | None = None,
-    without: Sequence[str] | None = None,
+    draws: Annotated[int, option("Random words for each word.", least=19)] = 199,
+    iterated: Annotated[
+        bool, option("Also the source's entropy, by iterated selection of regions (slow).")
+    ] = False,
+    segmenter: Annotated[
+        str, option("How pictures are cut into regions.", "--segmenter", "-s", metavar="NAME")
+    ] = "felzenszwalb",
+    regions: Annotated[int, option("Regions of a picture, the largest.", least=1)] = 8,
+    vectors: Annotated[
+        PathLike | None, option("Vectors of pictures for Hessel's concreteness.", metavar="FILE")
+    ] = None,
+    without: Without = None,
+    home: Home = None,
+    workers: Workers = None,
+    to: Annotated[PathLike | None, option("Write a page with regions.", metavar="PAGE.html")] = None,
+    seed: Seed = 0,
     title: str = "",
     command: str = "",
-    to: str | Path | None = None,
-    seed: int = 0,
-    workers: int | None = None,
     progress: Progress | None = None,
-) -> Visualness:
-    """The words of a corpus from the most to the least visual, each beside random words.
+) -> Visualness:  # fmt: skip
+    """Say which words are visual: whether the regions of their pictures are more alike than chance allows.
+
+    The result has the words from the most to the least visual, each beside random words.
 
     words     those to be measured; None: all on at least `least` pictures and on at most the share `most` of them
     norms     ratings of words by people (a file with word and rating, or a dict): the rank correlation of every method
-    topics    the level of the categories that are topics; 0: the top level with four or more
     null      topics: random words cling to random topics as the word does to its own; pictures: they cling to nothing
-    iterated  also the source's image region entropy, by iterated selection of regions (slow)
-    segmenter, regions  how pictures are cut, and how many of the largest regions count
     vectors   vectors of whole pictures for Hessel's concreteness; None: those of the network, if it is installed
-    to        a file that the page is written to
+
+    Examples:
+        endoxa words visual photos --to visual.html
+        endoxa words visual photos red sky idea --norms concreteness.csv
     """
+    from endoxa.engines.embeddings import Embeddings
+    from endoxa.engines.registry import available
+    from endoxa.images.features import Regions
+    from endoxa.io.descriptions import describe
+    from endoxa.io.efficientnet import EfficientNet
+    from endoxa.io.norm_files import read_norms
+    from endoxa.io.opening import home_of, open_corpus
+    from endoxa.io.vectors import vectors_for
+    from endoxa.io.write import write_page
+    from endoxa.reports.pages.visual_words import page
+    from endoxa.words.topics import topics_of
+    from endoxa.words.visualness import GROUPS, Looking, visualness
+
     looking = Looking(least, most, components, mixtures, null, draws, iterated)
     descriptor = Regions(segmenter=segmenter, count=regions, groups=",".join(GROUPS))
     ratings = None if norms is None else dict(norms) if isinstance(norms, Mapping) else read_norms(norms)
@@ -107,6 +127,9 @@ def visual(
 
 def with_norms(found: Visualness, ratings: Mapping[str, float], *, seed: int = 0) -> Visualness:
     """The same with the rating of each word, and the rank correlation of every method with the ratings."""
+    from endoxa.reports.pages.visual_words import METHODS
+    from endoxa.words.norm_ranks import correlations
+
     norm = pl.Series("norm", [ratings.get(word) for word in found.frame["word"]], dtype=pl.Float64)
     frame = found.frame.with_columns(norm.fill_null(float("nan")))
     values = {method: LOOSER.get(method, 1.0) * frame[SCORES.get(method, method)].to_numpy() for method in METHODS}
@@ -131,6 +154,9 @@ def _refuse_foreign(ratings: Mapping[str, float], corpus: Corpus) -> None:
 
 def _neighbours(material: Material, looks: Material | None) -> tuple[Ints | None, list[str]]:
     """The nearest pictures of each; without vectors for all pictures there are none, which is said."""
+    from endoxa.engines.embeddings import vectors_of
+    from endoxa.words.concreteness import NEIGHBOURS, neighbours_of
+
     if looks is None:
         return None, ["Hessel's concreteness needs vectors: pip install 'endoxa[embed]', or give a file"]
     place = {item: at for at, item in enumerate(looks.items)}
@@ -149,6 +175,12 @@ def _shown(
     progress: Progress | None,
 ) -> Shown:  # fmt: skip
     """The content of the page, with the typical regions cut out of their pictures."""
+    from endoxa.images.cutting import SIDE, cut_out
+    from endoxa.io.decoding import data_address, decode
+    from endoxa.io.opening import called
+    from endoxa.reports.pages.layout import Thumbnail
+    from endoxa.reports.pages.visual_words import Shown, ends_of
+
     paths = dict(corpus.frame.select("item", "path").iter_rows())
     captions = {
         item: caption or ", ".join(words) or item
@@ -170,14 +202,14 @@ def _shown(
                 pictures[word].append(Thumbnail(address, captions[one.item], f"{one.chance:.2f}"))
         if progress is not None:
             progress("cutting out regions", at + 1, len(words))
-    count, name = found.frame.height, corpus.name if corpus.name in packages.COLLECTIONS else Path(corpus.root).name
+    count = found.frame.height
     facts = [
         f"{found.pictures:,} pictures",
         f"{found.regions:,} regions",
         "1 word" if count == 1 else f"{count:,} words",
     ]
     return Shown(
-        title or f"Which words are visual in {name}", found, pictures,
+        title or f"Which words are visual in {called(corpus)}", found, pictures,
         [*facts, f"{found.topics} topics"] if found.topics else facts,
-        provenance={"Endoxa": __version__, "Corpus": corpus.name or corpus.root, "Command": command, "Seed": str(seed)},
+        provenance=provenance_of(corpus, command, seed),
     )  # fmt: skip

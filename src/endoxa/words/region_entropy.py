@@ -102,8 +102,3 @@ def region_shares(values: Floats, weights: Floats, formula: Formula = "responsib
 def region_entropy(values: Floats, weights: Floats, formula: Formula = "responsibility") -> float:
     """E(X) = -Σ_j p(j|X) log2 p(j|X), in bits."""
     return float(entropy_of(region_shares(values, weights, formula)))
-
-
-def entropy_bias(components: int, effective: float) -> float:
-    """By how many bits the entropy of so many effective regions is too low (Miller and Madow): (m - 1)/(2 n ln 2)."""
-    return (components - 1) / (2 * effective * math.log(2)) if effective > 0 else math.nan

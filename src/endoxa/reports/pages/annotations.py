@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from html import escape
+from typing import Any
 
 import polars as pl
 
@@ -15,6 +16,13 @@ from endoxa.reports.pages import cells
 from endoxa.reports.pages.layout import Chart, Grid, Section, render
 
 WIDTH = 480  # pixels of a picture on the page
+WORDS: dict[str, Any] = {
+    "picture": pl.String, "rank": pl.Int64, "word": pl.String, "chance": pl.Float64, "ratio": pl.Float64,
+    "right": pl.Boolean,
+}  # fmt: skip
+REGIONS: dict[str, Any] = {
+    "picture": pl.String, "region": pl.Int64, "size": pl.Float64, "word": pl.String, "chance": pl.Float64,
+}  # fmt: skip
 CSS = """.any { max-width: 100%; }
 figure svg .region { fill: #fff; fill-opacity: 0; stroke: #fff; stroke-width: 2.5; }
 figure svg .region:hover { fill-opacity: 0.35; }
