@@ -7,10 +7,8 @@ terminals are not part of the shape, and are left out, like the arrows at the en
 from __future__ import annotations
 
 import math
-import os
 import posixpath
 import re
-import shutil
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -22,7 +20,7 @@ from endoxa.frozen import dataclass
 from endoxa.images.corpus import Corpus, Progress, Skipped
 from endoxa.images.strokes import Paint, Stroke, arc, draw
 from endoxa.io.corpora import read_corpus
-from endoxa.io.write import unwritten
+from endoxa.io.write import making_folder
 
 SUFFIX = ".elmt"
 ELEMENT = 1 << 19  # bytes of an element that are read; real ones have fewer than 200,000
@@ -74,10 +72,7 @@ def draw_symbols(elements: Path, target: Path, *, progress: Progress | None = No
     paths = sorted(path.relative_to(elements).as_posix() for path in elements.rglob(f"*{SUFFIX}"))
     if not paths:
         raise FileError(str(elements), "there is no symbol in it", "fetch the symbols again")
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    try:
-        part.mkdir(parents=True)
+    with making_folder(target) as part:
         left_out, seen = [], dict[str, str]()
         for at, path in enumerate(paths, start=1):
             if why := _drawn(elements / path, part / path.removesuffix(SUFFIX), path, seen):
@@ -85,12 +80,6 @@ def draw_symbols(elements: Path, target: Path, *, progress: Progress | None = No
             if progress is not None:
                 progress("drawing symbols", at, len(paths))
         (part / LEFT_OUT).write_text("".join(left_out), encoding="utf-8")
-        if not target.is_dir():  # another process may have drawn them meanwhile
-            part.rename(target)
-    except OSError as error:
-        raise unwritten(target, error) from None
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
 
 
 def _drawn(source: Path, target: Path, path: str, seen: dict[str, str]) -> str:

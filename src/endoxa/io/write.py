@@ -143,6 +143,22 @@ def replacing_folder(target: Path) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
+@contextmanager
+def making_folder(target: Path) -> Iterator[Path]:
+    """Yield a temporary folder that becomes the target, unless another process has made it meanwhile."""
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        part.mkdir(parents=True)
+        yield part
+        if not target.is_dir():
+            part.rename(target)
+    except OSError as error:
+        raise unwritten(target, error) from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
 def write_whole(target: Path, content: str | bytes) -> None:
     """Write a text or bytes, completely or not at all."""
     with replacing(target) as part:
