@@ -185,9 +185,13 @@ def _work(tasks: list[_Task], workers: int) -> Iterator[list[_Row]]:
         yield from map(_describe_chunk, chunks)
         return
 
-    def killed(chunk: int) -> tuple[str, str]:
+    def killed(chunk: int) -> EndoxaError:
         names = ", ".join(stamp.item for stamp, _ in chunks[chunk])
-        return f"described pictures was killed at one of: {names}", "work is"
+        return EndoxaError(
+            f"a process that described pictures was killed at one of: {names}",
+            remedy="finished work is kept. Start again, with fewer workers if memory ran out. A script must do its "
+            'work below `if __name__ == "__main__":`, because each process imports it again',
+        )
 
     named = dict(enumerate(chunks))
     yield from (rows for _, rows in in_processes(_describe_chunk, named, workers, most=3 * workers, killed=killed))

@@ -20,6 +20,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from endoxa.engines import Material
+from endoxa.errors import EndoxaError
 from endoxa.images.corpus import Progress
 from endoxa.io.write import folder_at, replacing
 from endoxa.scale.processes import in_processes
@@ -59,9 +60,13 @@ def _work(tasks: Sequence[Task], lacking: list[int], workers: int) -> Iterator[t
             yield at, outcome(tasks[at])
         return
 
-    def killed(at: int) -> tuple[str, str]:
+    def killed(at: int) -> EndoxaError:
         task = tasks[at]
-        return f"learnt words was killed at resample {task.resample + 1} of {task.contender.name}", "resamples are"
+        return EndoxaError(
+            f"a process that learnt words was killed at resample {task.resample + 1} of {task.contender.name}",
+            remedy="finished resamples are kept. Start again, with fewer workers if memory ran out. A script must do "
+            'its work below `if __name__ == "__main__":`, because each process imports it again',
+        )
 
     yield from in_processes(outcome, {at: tasks[at] for at in lacking}, workers, most=2 * workers, killed=killed)
 

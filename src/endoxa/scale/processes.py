@@ -33,9 +33,9 @@ def finished(
 
 def in_processes(
     work: Callable[[Task], Result], tasks: Mapping[Name, Task], workers: int, *, most: int,
-    killed: Callable[[Name], tuple[str, str]],
+    killed: Callable[[Name], EndoxaError],
 ) -> Iterator[tuple[Name, Result]]:  # fmt: skip
-    """The results by processes of one thread each. `killed` says what a process did that was killed, and what is kept.
+    """The results by processes of one thread each. `killed` gives the error for a task whose process was killed.
 
     One thread is enough, because tasks run in parallel; libraries read this when they are loaded.
     """
@@ -44,12 +44,7 @@ def in_processes(
             try:
                 yield name, future.result()
             except BrokenProcessPool:
-                what, kept = killed(name)
-                raise EndoxaError(
-                    f"a process that {what}",
-                    remedy=f"finished {kept} kept. Start again, with fewer workers if memory ran out. A script must do "
-                    'its work below `if __name__ == "__main__":`, because each process imports it again',
-                ) from None
+                raise killed(name) from None
 
 
 def _limit_opencv() -> None:

@@ -112,8 +112,9 @@ def _refuse_improper(frame: pl.DataFrame) -> None:
     ):
         if (row := first_true(frame.select(~valid).to_series())) is not None:
             one = frame.row(row, named=True)
-            what = f"{name} of item {one['item']!r} in query {one['query']!r} is {one[name]:g}"
-            raise TableError(what, remedy=rule, row=row + 1)
+            raise TableError(
+                f"{name} of item {one['item']!r} in query {one['query']!r} is {one[name]:g}", remedy=rule, row=row + 1
+            )
     readings = frame.select("query", "reading", "weight").unique()
     if (torn := readings.filter(readings.select("query", "reading").is_duplicated())).height:
         raise TableError(

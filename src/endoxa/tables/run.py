@@ -51,8 +51,10 @@ class Run(Table):
         frame = cast(frame, {"system": pl.String, "query": pl.String, "item": pl.String, "score": pl.Float64}, "run")
         refuse_null(frame, ("system", "query", "item", "score"), "run")
         if (row := first_true(frame["score"].is_nan())) is not None:
-            remedy = "remove the row, because an item without a score has no rank"
-            raise TableError("score is NaN", remedy=remedy, row=row + 1, table="run")
+            raise TableError(
+                "score is NaN", row=row + 1, table="run",
+                remedy="remove the row, because an item without a score has no rank",
+            )  # fmt: skip
         frame, first = _grouped(frame)
         _refuse_duplicates(frame, first)
         order, rank, block = _ranked(first, frame["score"].to_numpy(), frame["item"], ties)
