@@ -6,6 +6,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 DASH = "–"
 MINUS = "−"
@@ -98,31 +99,10 @@ def html_of(sentence: Callable[[Callable[[str], str]], str], limit: int = 80) ->
     return escape(UNBROKEN.sub("\u00a0", text)).translate(BOLD)
 
 
-# The look of a page, small enough for a cell of a notebook; the colours are those of reports/templates/page.css.
-LOOK = """
-.endoxa { --card: #ffffff; --ink: #1d2330; --muted: #5b6472; --line: #dcd9d2; --accent: #0b5c92; --tint: #eef4f9;
-  --warn: #7a4a00; --warn-tint: #fff4dc; color: var(--ink); font: 14px/1.5 system-ui, sans-serif; max-width: 62rem; }
-@media (prefers-color-scheme: dark) { .endoxa { --card: #1a1d24; --ink: #e9e7e2; --muted: #a3abb8; --line: #343944;
-  --accent: #7cc0f0; --tint: #1b2733; --warn: #ffd98a; --warn-tint: #2d2413; } }
-.endoxa .verdict { margin: 0 0 .6rem; padding: .6rem .9rem; border-left: 4px solid var(--accent);
-  background: var(--tint); border-radius: 0 .4rem .4rem 0; }
-.endoxa .scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: .4rem; }
-.endoxa table { border-collapse: collapse; margin: 0; width: 100%; font-size: inherit;
-  font-variant-numeric: tabular-nums; }
-.endoxa th, .endoxa td { padding: .25rem .7rem; border: 0; border-top: 1px solid var(--line); text-align: left;
-  background: var(--card); color: var(--ink); white-space: nowrap; }
-.endoxa thead th { border-top: 0; font-weight: 600; }
-.endoxa .n { text-align: right; }
-.endoxa small, .endoxa .note { color: var(--muted); font-size: .85em; }
-.endoxa .warnings { margin: .5rem 0 0; padding: .4rem .4rem .4rem 1.6rem; color: var(--warn);
-  background: var(--warn-tint); border-radius: .4rem; }
-.endoxa svg { max-width: 100%; height: auto; background: #ffffff; border-radius: .4rem; margin-top: .5rem; }
-""".strip()
-
-
 def notebook_html(body: str) -> str:
-    """HTML for a cell of a notebook, in the look of the pages; nothing in it is a script."""
-    return f'<div class="endoxa"><style>{LOOK}</style>{body}</div>'
+    """HTML for a cell of a notebook; nothing in it is a script. Its colours are those of reports/templates/page.css."""
+    look = Path(__file__).with_name("notebook.css").read_text(encoding="utf-8").strip()
+    return f'<div class="endoxa"><style>{look}</style>{body}</div>'
 
 
 def html_table(heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:

@@ -383,8 +383,9 @@ def _trials(here: Here, tmp_path: Path) -> None:
 
 
 def _visual(here: Here, tmp_path: Path) -> None:
+    from vector_samples import write_vectors
+
     from endoxa.io.opening import open_corpus
-    from endoxa.io.vectors import write_vectors
     from endoxa.reports.pages.visual_words import answer, lines
     from endoxa.verbs.visual import visual
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import done, endoxa
+from vector_samples import write_vectors
 
 from endoxa.io.opening import open_corpus
-from endoxa.io.vectors import write_vectors
 from endoxa.verbs.compose import compose
 
 FAST = ("--least", 2, "--most", 0.9, "--components", 10, "--draws", 19, "-s", "grid", "--workers", 1)

@@ -85,8 +85,9 @@ def test_tables_show_their_first_rows() -> None:
 
 
 def test_tables_and_evaluations_have_the_colours_of_a_page() -> None:
-    css = (Path(formatting.__file__).parent / "reports" / "templates" / "page.css").read_text()
-    for name, colour in re.findall(r"--([\w-]+): (#\w{6})", formatting.LOOK):
+    package = Path(formatting.__file__).parent
+    css = (package / "reports" / "templates" / "page.css").read_text()
+    for name, colour in re.findall(r"--([\w-]+): (#\w{6})", (package / "notebook.css").read_text()):
         assert re.search(rf"--{name}: {colour}", css), name
 
 

@@ -26,6 +26,7 @@ from zlib import crc32
 
 import numpy as np
 import polars as pl
+from vector_samples import write_vectors
 
 from endoxa.errors import EndoxaError
 from endoxa.evaluations.evaluation import Evaluation
@@ -38,7 +39,7 @@ from endoxa.io.study_files import read_known, read_pairs, read_shown, read_study
 from endoxa.io.table_files import read_costs
 from endoxa.io.texts import read_questions, read_texts
 from endoxa.io.trec_text import read_zscores
-from endoxa.io.vectors import read_vectors, write_vectors
+from endoxa.io.vectors import read_vectors
 from endoxa.io.write import write, write_frame
 from endoxa.tables import Bundle, Opinions, Run
 

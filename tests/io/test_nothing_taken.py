@@ -44,7 +44,7 @@ READERS: dict[str, Callable[[Path], Any]] = {
 # These take a folder, bytes or a source that was recognised: their callers have the same law, or they have tests.
 ELSEWHERE = {
     "read", "read_runs", "read_run", "read_qrels", "read_preferences", "read_worded", "read_table", "read_paths",
-    "read_corpus", "read_texts", "read_shown", "read_study", "read_pages", "read_sketch", "read_weights",
+    "read_corpus", "read_texts", "read_shown", "read_study", "read_pages", "read_sketch",
     "read_clip_art", "read_emoji", "read_symbols",
 }  # fmt: skip
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from vector_samples import write_vectors
 
 from endoxa.errors import EndoxaError, FileError, JoinError, TextError
 from endoxa.images.corpus import Corpus
@@ -17,7 +18,6 @@ from endoxa.io import search_features
 from endoxa.io.opening import open_corpus
 from endoxa.io.scene_files import write_scenes
 from endoxa.io.search_features import build_features, open_features, point_of
-from endoxa.io.vectors import write_vectors
 from endoxa.searches.arms import Features
 
 COUNT = 10

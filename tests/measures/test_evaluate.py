@@ -344,13 +344,18 @@ def test_the_size_of_batches_does_not_matter_to_the_last_bit(policy: Policy, mon
 def test_batches_stay_below_their_size(monkeypatch: pytest.MonkeyPatch) -> None:
     run, opinions = campaign(2)
     monkeypatch.setattr(evaluate, "CELLS", 2000)
-    judgments = prepare(opinions, Policy())[""]
-    found, _ = evaluate._look_up(run, judgments, Policy())
-    seen = []
-    for chosen, lists in evaluate._batches(found, judgments):
-        assert len(chosen) == 1 or max(lists.grade.size, lists.pool.size) <= 2000
-        seen += chosen.tolist()
-    assert sorted(seen) == list(range(len(found.systems)))
+    batches, seen, lists_found = evaluate._batches, [], []
+
+    def watched(found, judgments):
+        lists_found.append(len(found.systems))
+        for chosen, lists in batches(found, judgments):
+            assert len(chosen) == 1 or max(lists.grade.size, lists.pool.size) <= 2000
+            seen.extend(chosen.tolist())
+            yield chosen, lists
+
+    monkeypatch.setattr(evaluate, "_batches", watched)
+    measure(run, opinions, ["AP"])
+    assert [sorted(seen)] == [list(range(count)) for count in lists_found]
 
 
 def test_blocks_of_queries_give_what_the_whole_gives() -> None:

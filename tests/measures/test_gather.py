@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -14,7 +15,6 @@ from endoxa.measures.grammar import parse_all
 from endoxa.measures.placing import place
 from endoxa.measures.uncertain import _covering, measure_belief, score_query
 from endoxa.policies import Policy
-from endoxa.scale.local import mapped
 from endoxa.tables import Belief, Run, Scores
 
 NAMES = ["AP", "nDCG@3", "P@2", "SetP"]
@@ -48,10 +48,11 @@ def same(one: Scores, other: Scores) -> None:
     assert np.array_equal(one.draws.people, other.draws.people, equal_nan=True)
 
 
-def test_threads_and_a_placement_made_before_change_nothing() -> None:
+def test_a_mapper_and_a_placement_made_before_change_nothing() -> None:
     run, belief = case()
     plain = measure_belief(run, belief, NAMES, worlds=20)
-    same(plain, measure_belief(run, belief, NAMES, worlds=20, mapper=mapped))
+    with ThreadPoolExecutor(2) as pool:
+        same(plain, measure_belief(run, belief, NAMES, worlds=20, mapper=pool.map))
     same(plain, measure_belief(run, belief, NAMES, worlds=20, placement=place(run, belief)))
 
 

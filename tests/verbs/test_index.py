@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from corpus_samples import FAST, SMALL
 from PIL import Image
+from vector_samples import write_vectors
 
 from endoxa.errors import FileError, JoinError, TextError
 from endoxa.io import indexes
 from endoxa.io.opening import open_corpus
-from endoxa.io.vectors import write_vectors
 from endoxa.verbs.contest import contest
 from endoxa.verbs.find import open_searcher
 from endoxa.verbs.index import index

@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 from corpus_samples import FAST, SMALL
 from PIL import Image
+from vector_samples import write_vectors
 
 from endoxa.engines.registry import ENGINES
 from endoxa.errors import FileError, JoinError, TextError
 from endoxa.io.opening import open_corpus
-from endoxa.io.vectors import write_vectors
 from endoxa.verbs.find import find
 from endoxa.verbs.index import index
 from endoxa.verbs.inputs import run_of

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 from PIL import Image
+from vector_samples import write_vectors
 
 from endoxa.errors import FileError, JoinError, TextError
-from endoxa.io.vectors import write_vectors
 from endoxa.verbs.visual import visual, with_norms
 
 COUNT = 48

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from vector_samples import write_vectors
 
 import endoxa
 from endoxa.engines import Material
@@ -18,7 +19,6 @@ from endoxa.images.corpus import Corpus
 from endoxa.images.features import describe_regions
 from endoxa.images.scenes import Scene, draw
 from endoxa.images.segment import by_size, largest, segment
-from endoxa.io.vectors import write_vectors
 from endoxa.verbs.compose import compose
 from endoxa.verbs.words import annotate, evaluation, features, predict, segmenters
 from endoxa.words.annotating import Learning, select

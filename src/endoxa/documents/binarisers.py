@@ -3,10 +3,10 @@
 A pixel is ink if its grey value is at most a threshold T. Otsu's T is one number for the page; the others follow the
 mean m and the standard deviation s of a square window around each pixel, reflected at the border:
 
-    niblack     m - .2 s                                    Niblack 1986
-    sauvola     m (1 + .2 (s/128 - 1))                      Sauvola & Pietikäinen 2000
+    niblack     m - .2 s                                    Niblack 1986; it finds ink in the noise of empty paper
+    sauvola     m (1 + .2 (s/128 - 1))                      Sauvola & Pietikäinen 2000; it loses faint ink
     wolf        .5 m + .5 M + .5 (s/s_max) (m - M)          Wolf & Jolion 2004; M is the darkest pixel
-    nick        m - .1 √(s² + m²)                           Khurshid et al. 2009
+    nick        m - .1 √(s² + m²)                           Khurshid et al. 2009; it keeps empty paper clean
     phansalkar  m (1 + 3 exp(-10 m) + .25 (s/.5 - 1))       Phansalkar et al. 2011; on grey values from 0 to 1
     mean        .85 m
     otsu        between the two classes that differ most    Otsu 1979
@@ -72,30 +72,13 @@ def _otsu(grey: Grey) -> float:
     return float(cv2.threshold(grey, 0, 255, cv2.THRESH_BINARY + cv2.THRESH_OTSU)[0])
 
 
-def niblack(m: Floats, s: Floats, _grey: Grey) -> Floats:
-    """m - .2 s. It finds ink in the noise of empty paper."""
-    return m - 0.2 * s
-
-
-def sauvola(m: Floats, s: Floats, _grey: Grey) -> Floats:
-    """m (1 + .2 (s/128 - 1)). It loses faint ink, whose s is small."""
-    return m * (1 + 0.2 * (s / 128 - 1))
-
-
-def wolf(m: Floats, s: Floats, grey: Grey) -> Floats:
-    """.5 m + .5 M + .5 (s/s_max) (m - M), M the darkest pixel. One black stain lowers it everywhere."""
-    return wolf_of(m, s, float(grey.min()), float(s.max()))
-
-
 def wolf_of(m: Floats, s: Floats, darkest: float, most: float) -> Floats:
-    """Wolf's threshold for a darkest pixel and a greatest deviation; without any deviation the last term is 0."""
+    """Wolf's threshold for a darkest pixel and a greatest deviation; without any deviation the last term is 0.
+
+    Misleads: one black stain lowers it everywhere.
+    """
     share = s / most if most > 0 else np.zeros_like(s)
     return 0.5 * m + 0.5 * darkest + 0.5 * share * (m - darkest)
-
-
-def nick(m: Floats, s: Floats, _grey: Grey) -> Floats:
-    """m - .1 √(s² + m²). It keeps empty paper clean."""
-    return m - 0.1 * np.sqrt(s * s + m * m)
 
 
 def phansalkar(m: Floats, s: Floats, _grey: Grey) -> Floats:
@@ -104,12 +87,12 @@ def phansalkar(m: Floats, s: Floats, _grey: Grey) -> Floats:
     return 255 * m * (1 + 3 * np.exp(-10 * m) + 0.25 * (s / 0.5 - 1))
 
 
-def mean(m: Floats, _s: Floats, _grey: Grey) -> Floats:
-    """.85 m."""
-    return 0.85 * m
-
-
 THRESHOLDS: dict[str, Callable[[Floats, Floats, Grey], Floats]] = {
-    "sauvola": sauvola, "wolf": wolf, "niblack": niblack, "nick": nick, "phansalkar": phansalkar, "mean": mean,
-}  # fmt: skip
+    "sauvola": lambda m, s, _: m * (1 + 0.2 * (s / 128 - 1)),
+    "wolf": lambda m, s, grey: wolf_of(m, s, float(grey.min()), float(s.max())),
+    "niblack": lambda m, s, _: m - 0.2 * s,
+    "nick": lambda m, s, _: m - 0.1 * np.sqrt(s * s + m * m),
+    "phansalkar": phansalkar,
+    "mean": lambda m, s, _: 0.85 * m,
+}
 NAMES = ("otsu", *THRESHOLDS, AS_IT_IS)

@@ -63,31 +63,6 @@ def rrf(block: Block, *, k: float = 60.0) -> Floats:
     return total(np.where(block.listed, 1 / (k + block.ranks), 0.0))
 
 
-def comb_sum(block: Block) -> Floats:
-    """CombSUM: the sum of the scores; who does not list an item gives 0. Source: Fox and Shaw 1993."""
-    return total(block.scores)
-
-
-def comb_mnz(block: Block) -> Floats:
-    """CombMNZ: the sum of the scores, times the number of systems that list the item."""
-    return total(block.scores) * block.voices
-
-
-def comb_anz(block: Block) -> Floats:
-    """CombANZ: the mean score of the systems that list the item."""
-    return total(block.scores) / block.voices
-
-
-def comb_max(block: Block) -> Floats:
-    """CombMAX: the greatest score."""
-    return np.asarray(np.nanmax(block.scores, axis=1))
-
-
-def comb_min(block: Block) -> Floats:
-    """CombMIN: the least score among the systems that list the item."""
-    return np.asarray(np.nanmin(block.scores, axis=1))
-
-
 def comb_med(block: Block) -> Floats:
     """CombMED: the median score of the systems that list the item."""
     ordered, counts = np.sort(block.scores, axis=1), block.voices  # NaN is last
@@ -127,10 +102,19 @@ def condorcet(block: Block) -> Floats:
     return wins + borda(block) / (2 * most)  # less than half a win
 
 
+# CombSUM … CombMED. A system that does not list an item gives 0 to a sum, and nothing to the others.
+# Source: Fox and Shaw 1993.
 METHODS: dict[str, Callable[..., Floats]] = {
-    "rrf": rrf, "sum": comb_sum, "mnz": comb_mnz, "anz": comb_anz, "max": comb_max, "min": comb_min, "med": comb_med,
-    "borda": borda, "condorcet": condorcet,
-}  # fmt: skip
+    "rrf": rrf,
+    "sum": lambda block: total(block.scores),
+    "mnz": lambda block: total(block.scores) * block.voices,
+    "anz": lambda block: total(block.scores) / block.voices,
+    "max": lambda block: np.nanmax(block.scores, axis=1),
+    "min": lambda block: np.nanmin(block.scores, axis=1),
+    "med": comb_med,
+    "borda": borda,
+    "condorcet": condorcet,
+}
 NORMALISED = ("sum", "mnz", "anz", "max", "min", "med")  # the methods that look at scores
 
 

@@ -16,11 +16,6 @@ Norm = Callable[[Floats, Ints, Ints], Floats]  # scores, starts and sizes of the
 LEAST = 1e-9  # of a divisor: a list of equal scores gets 0
 
 
-def _none(scores: Floats, starts: Ints, sizes: Ints) -> Floats:
-    """The scores as they are."""
-    return scores
-
-
 def _min_max(scores: Floats, starts: Ints, sizes: Ints) -> Floats:
     """(score - least) / (greatest - least). Misleads: the last of a list gets 0, as if it were not listed."""
     least: Floats = np.minimum.reduceat(scores, starts)
@@ -61,5 +56,6 @@ def _rank(scores: Floats, starts: Ints, sizes: Ints) -> Floats:
 
 
 NORMS: dict[str, Norm] = {
-    "min-max": _min_max, "max": _max, "sum": _sum, "zmuv": _zmuv, "rank": _rank, "none": _none,
+    "min-max": _min_max, "max": _max, "sum": _sum, "zmuv": _zmuv, "rank": _rank,
+    "none": lambda scores, starts, sizes: scores,
 }  # fmt: skip

@@ -14,12 +14,9 @@ import json
 import os
 import time
 from collections.abc import Collection, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict
 from hashlib import sha256
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -34,7 +31,8 @@ from endoxa.images import Picture
 from endoxa.images.corpus import Corpus, Progress, Skipped
 from endoxa.io import faults
 from endoxa.io.provenance import fingerprint
-from endoxa.io.write import replacing, unwritten
+from endoxa.io.write import folder_at, replacing, write_whole
+from endoxa.scale.processes import in_processes
 from endoxa.tables import Floats
 
 FORMAT = 1
@@ -180,51 +178,23 @@ def _describe_chunk(chunk: list[_Task]) -> list[_Row]:
     return [_describe_one(*task) for task in chunk]
 
 
-def one_thread() -> None:
-    """In a worker: pictures are processed in parallel, so that each needs only one thread."""
-    import cv2
-
-    cv2.setNumThreads(1)
-
-
-@contextmanager
-def single_threaded() -> Iterator[None]:
-    """One thread for each process started within; libraries read this when they are loaded."""
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-    before = {name: os.environ[name] for name in names if name in os.environ}
-    os.environ.update(dict.fromkeys(names, "1"))
-    try:
-        yield
-    finally:
-        for name in names:
-            del os.environ[name]
-        os.environ.update(before)
-
-
 def _work(tasks: list[_Task], workers: int) -> Iterator[list[_Row]]:
     """The rows of all tasks, chunk by chunk, as they finish; few chunks are submitted at a time."""
     chunks = [tasks[at : at + CHUNK] for at in range(0, len(tasks), CHUNK)]
     if workers == 1 or len(tasks) <= FEW:
         yield from map(_describe_chunk, chunks)
         return
-    starting = get_context("spawn")
-    with single_threaded(), ProcessPoolExecutor(workers, mp_context=starting, initializer=one_thread) as pool:
-        under_way: dict[Future[list[_Row]], list[_Task]] = {}
-        while chunks or under_way:
-            while chunks and len(under_way) < 3 * workers:
-                chunk = chunks.pop(0)
-                under_way[pool.submit(_describe_chunk, chunk)] = chunk
-            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
-                chunk = under_way.pop(future)
-                try:
-                    yield future.result()
-                except BrokenProcessPool:
-                    names = ", ".join(stamp.item for stamp, _ in chunk)
-                    raise EndoxaError(
-                        f"a process that described pictures was killed at one of: {names}",
-                        remedy="finished work is kept. Start again, with fewer workers if memory ran out. A script "
-                        'must do its work below `if __name__ == "__main__":`, because each process imports it again',
-                    ) from None
+
+    def killed(chunk: int) -> EndoxaError:
+        names = ", ".join(stamp.item for stamp, _ in chunks[chunk])
+        return EndoxaError(
+            f"a process that described pictures was killed at one of: {names}",
+            remedy="finished work is kept. Start again, with fewer workers if memory ran out. A script must do its "
+            'work below `if __name__ == "__main__":`, because each process imports it again',
+        )
+
+    named = dict(enumerate(chunks))
+    yield from (rows for _, rows in in_processes(_describe_chunk, named, workers, most=3 * workers, killed=killed))
 
 
 class Shelf:
@@ -289,12 +259,8 @@ class Shelf:
         """Write the rows that have been added."""
         if not self.rows:
             return
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise unwritten(self.folder, error) from None
-        with replacing(self.folder / "settings.json") as part:
-            part.write_text(json.dumps(self.settings, indent=1, default=list) + "\n", encoding="utf-8")
+        settings = json.dumps(self.settings, indent=1, default=list)
+        write_whole(folder_at(self.folder) / "settings.json", settings + "\n")
         names = list(dict.fromkeys(name for row in self.rows for name in row))
         frame = pl.DataFrame([_series(name, [row.get(name) for row in self.rows]) for name in names])
         taken = [int(path.stem.split("-")[1]) for path in self.parts()]

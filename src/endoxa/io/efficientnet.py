@@ -30,7 +30,7 @@ from endoxa.frozen import dataclass
 from endoxa.images import Picture, Pixels
 from endoxa.io import packages
 from endoxa.io.missing_files import unreadable
-from endoxa.io.write import replacing
+from endoxa.io.write import write_whole
 
 if TYPE_CHECKING:
     import onnx
@@ -150,8 +150,7 @@ def model() -> Path:
     except OSError as error:
         what = f"cannot be created: {error.strerror}"
         raise FileError(str(path.parent), what, "set ENDOXA_CACHE to a folder") from None
-    with replacing(path) as part:
-        part.write_bytes(built)
+    write_whole(path, built)
     return path
 
 
@@ -212,16 +211,11 @@ def _tensor(storage: Any, offset: Any, shape: Any, strides: Any, *_: Any) -> _Te
     return _Tensor(storage, int(offset), tuple(map(int, shape)), tuple(map(int, strides)))
 
 
-def read_weights(path: str | Path) -> dict[str, Array]:
-    """The tensors of a PyTorch file as written before version 1.6, by name. Nothing in the file is run."""
-    return weights_of(_content(Path(path)), str(path))
-
-
 def weights_of(content: bytes, label: str) -> dict[str, Array]:
-    """The tensors in these bytes; `label` names them in errors.
+    """The tensors of a PyTorch file as written before version 1.6, by name; `label` names it in errors.
 
-    Five pickles (magic, protocol, the machine, the tensors, the keys of storages), then the storages in the order of
-    the keys: 8 bytes of length, and the numbers. Source: torch/serialization.py, _legacy_save.
+    Nothing in the file is run. Five pickles (magic, protocol, the machine, the tensors, the keys of storages), then the
+    storages in the order of the keys: 8 bytes of length, and the numbers. Source: torch/serialization.py, _legacy_save.
     """
     stream = io.BytesIO(content)
 

@@ -9,9 +9,7 @@ Signs of one code point that the font has are drawn. Emoji newer than labels.txt
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -22,7 +20,7 @@ from endoxa.errors import FileError, InstallError
 from endoxa.frozen import dataclass
 from endoxa.images.corpus import Corpus, Progress, words_of
 from endoxa.io.corpora import read_corpus
-from endoxa.io.write import unwritten
+from endoxa.io.write import making_folder
 
 ANNOTATIONS, LABELS = "annotations/en.xml", "properties/labels.txt"
 SIZE = 109  # pixels of the bitmaps in the font; it has no other size
@@ -106,10 +104,7 @@ def draw_emoji(font: Path, common: Path, target: Path, *, progress: Progress | N
         signs = signs_of((common / ANNOTATIONS).read_bytes(), (common / LABELS).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(str(common), f"cannot be read: {error}", "fetch the emoji again") from None
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    try:
-        part.mkdir(parents=True)
+    with making_folder(target) as part:
         rows, seen = [], set[str]()
         for at, sign in enumerate(signs, start=1):
             if (row := _drawn(sign, face, part, seen)) is not None:
@@ -117,12 +112,6 @@ def draw_emoji(font: Path, common: Path, target: Path, *, progress: Progress | N
             if progress is not None:
                 progress("drawing emoji", at, len(signs))
         (part / "manifest.jsonl").write_text("".join(rows), encoding="utf-8")
-        if not target.is_dir():  # another process may have drawn them meanwhile
-            part.rename(target)
-    except OSError as error:
-        raise unwritten(target, error) from None
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
 
 
 def _face(font: Path) -> Any:

@@ -17,7 +17,7 @@ from endoxa.evaluations.evaluation import Evaluation, File
 from endoxa.evaluations.settings import Settings
 from endoxa.io import faults
 from endoxa.io.sources import Source
-from endoxa.io.write import replacing
+from endoxa.io.write import replacing, write_whole
 from endoxa.io.write import write as write_table
 from endoxa.notes import of_plain, plain, texts
 from endoxa.policies import Policy
@@ -32,8 +32,7 @@ def write_evaluation(evaluation: Evaluation, path: str | os.PathLike[str]) -> No
     """Write an evaluation without its belief; `.json` also omits the possible worlds."""
     words = json.dumps(_as_json(evaluation), ensure_ascii=False, indent=1, allow_nan=False)
     if Path(path).suffix.lower() == ".json":
-        with replacing(Path(path)) as part:
-            part.write_text(words + "\n", encoding="utf-8")
+        write_whole(Path(path), words + "\n")
         return
     if evaluation.scores is not None:
         write_table(evaluation.scores, path, form="parquet", metadata={"evaluation": words})

@@ -21,7 +21,7 @@ from endoxa.documents.defaults import LEVELS
 from endoxa.documents.degrading import degrade
 from endoxa.errors import FileError, InstallError, TextError
 from endoxa.io.decoding import is_picture
-from endoxa.io.write import replacing, unwritten
+from endoxa.io.write import folder_at, write_whole
 from endoxa.progress import Progress
 
 SETTINGS = "letters.json"
@@ -42,11 +42,7 @@ def write_letters(
     low, high = level
     if not 0 <= low <= high <= 1:
         raise TextError(f"the level of damage goes from 0 to 1, as in 0.2,0.75, not {low:g},{high:g}")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritten(folder, error) from None
-    _settle(folder, {"format": 1, "seed": seed, "level": [low, high]})
+    _settle(folder_at(folder), {"format": 1, "seed": seed, "level": [low, high]})
     paths = []
     for number in range(1, count + 1):
         path = folder / f"letter-{number:04d}.png"
@@ -67,18 +63,15 @@ def _settle(folder: Path, settings: dict[str, Any]) -> None:
         return
     if found := sorted(entry.name for entry in folder.iterdir() if is_picture(entry)):
         raise FileError(str(folder), f"holds other pictures ({found[0]})", "name an empty or a new folder")
-    with replacing(record) as part:
-        part.write_text(json.dumps(settings) + "\n", encoding="utf-8")
+    write_whole(record, json.dumps(settings) + "\n")
 
 
 def _write(path: Path, number: int, seed: int, level: tuple[float, float]) -> None:
     import cv2
 
     lines, page = drawn(number, seed, level)
-    with replacing(path.with_suffix(".txt")) as part:
-        part.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    with replacing(path) as part:
-        part.write_bytes(cv2.imencode(".png", page)[1].tobytes())
+    write_whole(path.with_suffix(".txt"), "\n".join(lines) + "\n")
+    write_whole(path, cv2.imencode(".png", page)[1].tobytes())
 
 
 def drawn(number: int, seed: int, level: tuple[float, float]) -> tuple[list[str], Grey]:

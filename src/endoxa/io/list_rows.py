@@ -29,7 +29,6 @@ BARE = ("_id", "id")
 SURE = {*RETRIEVED[:4], *RELEVANT}
 SYSTEMS = ("system", *OTHER_NAMES["system"])
 EXPECTED = 'expected rows like {"query_id": "q1", "results": ["d3", "d1"]}'
-TEXTS_ONLY = ("retrieved_contexts", "reference_contexts")  # of RAGAS without ids
 # Rows of other tools: what they look like, and what they are.
 FOREIGN = {
     ("data", "annotations"): "tasks of Label Studio",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from endoxa.io.decoding import flattened, read
 from endoxa.io.missing_files import unreadable
-from endoxa.io.write import replacing
+from endoxa.io.write import write_whole
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -29,8 +29,7 @@ def keep(path: Path, folder: Path) -> tuple[str, str]:
     name = sha256(large).hexdigest()
     for copy, content in ((place(folder, name), large), (place(folder, name, small=True), _jpeg(flat, SMALL))):
         if not copy.exists():
-            with replacing(copy) as part:
-                part.write_bytes(content)
+            write_whole(copy, content)
     return name, sha256(raw).hexdigest()
 
 
@@ -46,8 +45,7 @@ def cached(path: Path, folder: Path, *, small: bool = False) -> Path:
         side = SMALL if small else LARGE
         flat, _ = flattened(read(path), str(path), side=2 * side)
         folder.mkdir(parents=True, exist_ok=True)
-        with replacing(copy) as part:
-            part.write_bytes(_jpeg(flat, side))
+        write_whole(copy, _jpeg(flat, side))
     return copy
 
 

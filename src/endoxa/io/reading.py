@@ -15,8 +15,8 @@ import os
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import astuple, field
 from functools import partial
 from hashlib import sha256
 from importlib.util import find_spec
@@ -36,8 +36,9 @@ from endoxa.io.missing_files import unreadable
 from endoxa.io.ocr import Ocr, parsed
 from endoxa.io.page_folders import Page, grey_of
 from endoxa.io.texts import read_texts
-from endoxa.io.write import replacing, unwritten
+from endoxa.io.write import unwritten, write_whole
 from endoxa.progress import Progress
+from endoxa.scale.processes import finished
 
 FORMAT = 1
 RECORDS, FOUND = ".read", "find"
@@ -237,24 +238,18 @@ def _work(
     tasks: Sequence[tuple[Page, Pipeline]], shared: _Shared, workers: int
 ) -> Iterator[tuple[Page, Pipeline, _Result | Failure]]:
     """The results of all tasks as they finish. Each thread waits for a process that reads a page."""
-    waiting = list(reversed(tasks))
-    under_way: dict[Future[_Result | Failure], tuple[Page, Pipeline]] = {}
     with ThreadPoolExecutor(workers) as pool:
         try:
-            while waiting or under_way:
-                while waiting and len(under_way) < 2 * workers:
-                    task = waiting.pop()
-                    under_way[pool.submit(_read, *task, shared)] = task
-                for future in wait(under_way, return_when=FIRST_COMPLETED).done:
-                    task = under_way.pop(future)
-                    yield *task, future.result()
+            for number, future in finished(pool, partial(_read, shared), dict(enumerate(tasks)), 2 * workers):
+                yield *tasks[number], future.result()
         finally:  # after an interruption, what is being read is ended, and what waits is not begun
             shared.stopped.set()
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _read(page: Page, one: Pipeline, shared: _Shared) -> _Result | Failure:
+def _read(shared: _Shared, task: tuple[Page, Pipeline]) -> _Result | Failure:
     """Read a page by a pipeline, unless it is known; write what was found."""
+    page, one = task
     target = shared.out / one.name / f"{page.name}.txt"
     kept = shared.out / one.name / RECORDS / f"{page.name}.json"
     try:
@@ -264,8 +259,7 @@ def _read(page: Page, one: Pipeline, shared: _Shared) -> _Result | Failure:
         fresh = reading is None
         if reading is None:
             reading = _recognised(page, raw, one, shared)
-            with replacing(kept) as part:
-                part.write_text(_written(record, reading), encoding="utf-8")
+            write_whole(kept, _written(record, reading))
         items = shared.find(reading.text)
     except OSError as error:
         return _failed(target, Failure(page.name, "", f"cannot be read: {error.strerror}"))
@@ -286,10 +280,8 @@ def _failed(target: Path, failure: Failure) -> Failure:
 
 
 def _put(target: Path, text: str) -> None:
-    if target.exists() and target.read_bytes() == text.encode():
-        return
-    with replacing(target) as part:
-        part.write_bytes(text.encode())
+    if not (target.exists() and target.read_bytes() == text.encode()):
+        write_whole(target, text)
 
 
 def _recognised(page: Page, raw: bytes, one: Pipeline, shared: _Shared) -> Reading:
@@ -329,13 +321,9 @@ def _made(command: Command, ready: Path) -> Any:
 
 
 def _written(record: Mapping[str, Any], reading: Reading) -> str:
-    words = [[word.text, *_sides(word.box)] for word in reading.words]
+    words = [[word.text, *(astuple(word.box) if word.box else ())] for word in reading.words]
     whole = {"settings": record, "size": reading.size, "text": reading.text, "words": words}
     return json.dumps(whole, ensure_ascii=False) + "\n"
-
-
-def _sides(box: Box | None) -> list[int]:
-    return [] if box is None else [box.left, box.top, box.width, box.height]
 
 
 def _known(kept: Path, record: Mapping[str, Any] | None) -> Reading | None:

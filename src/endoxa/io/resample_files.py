@@ -11,12 +11,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import asdict, fields
 from hashlib import sha256
-from multiprocessing import get_context
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -25,8 +22,8 @@ import numpy as np
 from endoxa.engines import Material
 from endoxa.errors import EndoxaError
 from endoxa.images.corpus import Progress
-from endoxa.io.descriptions import one_thread, single_threaded
-from endoxa.io.write import replacing, unwritten
+from endoxa.io.write import folder_at, replacing
+from endoxa.scale.processes import in_processes
 from endoxa.words.annotating import FEATURES
 from endoxa.words.contenders import Outcome, Task, outcome
 from endoxa.words.scoring import Scored
@@ -47,10 +44,7 @@ def run(
         if (known := _load(path)) is not None:
             found[at] = known
     lacking = [at for at in range(len(tasks)) if at not in found]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritten(folder, error) from None
+    folder_at(folder)
     for done, (at, result) in enumerate(_work(tasks, lacking, workers or os.cpu_count() or 1), start=1):
         _save(result, paths[at])
         found[at] = result
@@ -65,26 +59,16 @@ def _work(tasks: Sequence[Task], lacking: list[int], workers: int) -> Iterator[t
         for at in lacking:
             yield at, outcome(tasks[at])
         return
-    left, under_way = list(lacking), dict[Future[Outcome], int]()
-    starting = get_context("spawn")
-    with single_threaded(), ProcessPoolExecutor(workers, mp_context=starting, initializer=one_thread) as pool:
-        while left or under_way:
-            while left and len(under_way) < 2 * workers:
-                at = left.pop(0)
-                under_way[pool.submit(outcome, tasks[at])] = at
-            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
-                at = under_way.pop(future)
-                try:
-                    yield at, future.result()
-                except BrokenProcessPool:
-                    task = tasks[at]
-                    raise EndoxaError(
-                        f"a process that learnt words was killed at resample {task.resample + 1} of "
-                        f"{task.contender.name}",
-                        remedy="finished resamples are kept. Start again, with fewer workers if memory ran out. A "
-                        'script must do its work below `if __name__ == "__main__":`, because each process imports it '
-                        "again",
-                    ) from None
+
+    def killed(at: int) -> EndoxaError:
+        task = tasks[at]
+        return EndoxaError(
+            f"a process that learnt words was killed at resample {task.resample + 1} of {task.contender.name}",
+            remedy="finished resamples are kept. Start again, with fewer workers if memory ran out. A script must do "
+            'its work below `if __name__ == "__main__":`, because each process imports it again',
+        )
+
+    yield from in_processes(outcome, {at: tasks[at] for at in lacking}, workers, most=2 * workers, killed=killed)
 
 
 def _key(task: Task, digests: dict[int, str]) -> str:

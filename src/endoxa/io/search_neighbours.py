@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from endoxa.errors import FileError, InstallError
 from endoxa.images.corpus import Progress
-from endoxa.io.write import replacing
+from endoxa.io.write import replacing, write_whole
 from endoxa.searches.arms import Features, Group, Values
 from endoxa.searches.candidates import needs_pool
 from endoxa.tables import Ints
@@ -44,8 +44,7 @@ def build_neighbours(features: Features, folder: Path, *, progress: Progress | N
             progress(f"neighbours by {group.name}", number, len(groups))
         with replacing(place / f"{group.name}.faiss") as part:
             faiss.write_index(_built(faiss, group), str(part))
-    with replacing(place / "neighbours.json") as part:
-        part.write_text(json.dumps({"digest": features.digest}) + "\n", encoding="utf-8")
+    write_whole(place / "neighbours.json", json.dumps({"digest": features.digest}) + "\n")
 
 
 class Neighbours:

@@ -6,11 +6,10 @@ terminals are not part of the shape, and are left out, like the arrows at the en
 
 from __future__ import annotations
 
+import itertools
 import math
-import os
 import posixpath
 import re
-import shutil
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -22,7 +21,7 @@ from endoxa.frozen import dataclass
 from endoxa.images.corpus import Corpus, Progress, Skipped
 from endoxa.images.strokes import Paint, Stroke, arc, draw
 from endoxa.io.corpora import read_corpus
-from endoxa.io.write import unwritten
+from endoxa.io.write import making_folder
 
 SUFFIX = ".elmt"
 ELEMENT = 1 << 19  # bytes of an element that are read; real ones have fewer than 200,000
@@ -74,10 +73,7 @@ def draw_symbols(elements: Path, target: Path, *, progress: Progress | None = No
     paths = sorted(path.relative_to(elements).as_posix() for path in elements.rglob(f"*{SUFFIX}"))
     if not paths:
         raise FileError(str(elements), "there is no symbol in it", "fetch the symbols again")
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    try:
-        part.mkdir(parents=True)
+    with making_folder(target) as part:
         left_out, seen = [], dict[str, str]()
         for at, path in enumerate(paths, start=1):
             if why := _drawn(elements / path, part / path.removesuffix(SUFFIX), path, seen):
@@ -85,12 +81,6 @@ def draw_symbols(elements: Path, target: Path, *, progress: Progress | None = No
             if progress is not None:
                 progress("drawing symbols", at, len(paths))
         (part / LEFT_OUT).write_text("".join(left_out), encoding="utf-8")
-        if not target.is_dir():  # another process may have drawn them meanwhile
-            part.rename(target)
-    except OSError as error:
-        raise unwritten(target, error) from None
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
 
 
 def _drawn(source: Path, target: Path, path: str, seen: dict[str, str]) -> str:
@@ -125,10 +115,17 @@ def _caption(names: Mapping[str, str]) -> str:
 
 def _stroke(part: ElementTree.Element) -> Stroke:
     style = dict(pair.partition(":")[::2] for pair in part.get("style", "").split(";"))
-    shape: dict[str, Any] = SHAPES[part.tag](part)
+    names, points_of = SHAPES[part.tag]
+    wanted = names.split()
+    if part.tag == "polygon":
+        corners = next(count for count in itertools.count(1) if part.get(f"x{count + 1}") is None)
+        wanted = [f"{axis}{at}" for at in range(1, corners + 1) for axis in "xy"]
+    points = points_of(*(_number(part, name) for name in wanted))
     line: Paint = "" if style.get("line-weight") == "none" else _paint(style.get("color", "black"))
     filled = part.tag not in {"line", "arc"}  # QElectroTech does not fill these
-    return Stroke(line=line, filling=_paint(style.get("filling", "none")) if filled else "", **shape)
+    closed = filled and (part.tag != "polygon" or part.get("closed") != "false")
+    filling: Paint = _paint(style.get("filling", "none")) if filled else ""
+    return Stroke(points=points, closed=closed, line=line, filling=filling)
 
 
 def _paint(colour: str) -> Paint:
@@ -143,48 +140,21 @@ def _number(part: ElementTree.Element, name: str) -> float:
     return value
 
 
-def _numbers(part: ElementTree.Element, *names: str) -> list[float]:
-    return [_number(part, name) for name in names]
-
-
-def _line(part: ElementTree.Element) -> dict[str, Any]:
-    return {"points": _points(_numbers(part, "x1", "y1", "x2", "y2"))}
-
-
-def _rect(part: ElementTree.Element) -> dict[str, Any]:
-    x, y, width, height = _numbers(part, "x", "y", "width", "height")
-    corners = [x, y, x + width, y, x + width, y + height, x, y + height]
-    return {"points": _points(corners), "closed": True}
-
-
-def _ellipse(part: ElementTree.Element) -> dict[str, Any]:
-    return {"points": arc(*_numbers(part, "x", "y", "width", "height")), "closed": True}
-
-
-def _circle(part: ElementTree.Element) -> dict[str, Any]:
-    x, y, diameter = _numbers(part, "x", "y", "diameter")
-    return {"points": arc(x, y, diameter, diameter), "closed": True}
-
-
-def _arc(part: ElementTree.Element) -> dict[str, Any]:
-    x, y, width, height, start, angle = _numbers(part, "x", "y", "width", "height", "start", "angle")
-    return {"points": arc(x, y, width, height, start, max(-360.0, min(angle, 360.0)))}
-
-
-def _polygon(part: ElementTree.Element) -> dict[str, Any]:
-    count = 1
-    while part.get(f"x{count + 1}") is not None:
-        count += 1
-    corners = [_number(part, f"{axis}{at}") for at in range(1, count + 1) for axis in "xy"]
-    return {"points": _points(corners), "closed": part.get("closed") != "false"}
-
-
-def _points(numbers: list[float]) -> Any:
+def _points(*numbers: float) -> Any:
     import numpy as np
 
     return np.array(numbers, dtype=np.float64).reshape(-1, 2)
 
 
-SHAPES: dict[str, Callable[[ElementTree.Element], dict[str, Any]]] = {
-    "line": _line, "rect": _rect, "ellipse": _ellipse, "circle": _circle, "arc": _arc, "polygon": _polygon,
-}  # fmt: skip
+# Its attributes, and the points that they give; a polygon has as many corners as it names.
+SHAPES: dict[str, tuple[str, Callable[..., Any]]] = {
+    "line": ("x1 y1 x2 y2", _points),
+    "rect": ("x y width height", lambda x, y, w, h: _points(x, y, x + w, y, x + w, y + h, x, y + h)),
+    "ellipse": ("x y width height", arc),
+    "circle": ("x y diameter", lambda x, y, diameter: arc(x, y, diameter, diameter)),
+    "arc": (
+        "x y width height start angle",
+        lambda x, y, w, h, start, angle: arc(x, y, w, h, start, max(-360.0, min(angle, 360.0))),
+    ),
+    "polygon": ("", _points),
+}

@@ -356,11 +356,10 @@ def _tabbed(line: bytes, width: int | None = None) -> list[str] | None:
 
 @dataclass(frozen=True)
 class Part:
-    """The content of a piece of a file: the rows, the skipped lines, and the piece itself."""
+    """The content of a piece of a file: the rows and the skipped lines."""
 
     frame: pl.DataFrame
     skipped: Skipped
-    piece: Piece
     regular: bool  # whether `regular` could parse it
 
 
@@ -376,7 +375,7 @@ def part_of(piece: Piece, form: Form, label: str, *, lenient: bool, refusals: in
     frame, left_out = ragged(data, form) if fast is None else fast, Skipped(label)
     if frame is None:
         frame, _, left_out = exact(piece, form, label, lenient=lenient)
-    return Part(frame, left_out, piece, regular=fast is not None)
+    return Part(frame, left_out, regular=fast is not None)
 
 
 def parts(source: Source, form: Form, *, lenient: bool = False, size: int = PIECE) -> Generator[Part]:

@@ -25,7 +25,6 @@ from endoxa.io import faults
 from endoxa.io.limits import refuse_content
 from endoxa.io.missing_files import near_file
 from endoxa.io.parquet import parquet_rows
-from endoxa.io.write import replacing
 from endoxa.tables import rename_known
 
 Vectors = npt.NDArray[np.float32]
@@ -38,7 +37,9 @@ TEXTS = "names as texts: np.array(names, dtype=str)"
 def read_vectors(path: str | Path) -> Named:
     """The names of the items and their vectors, a row each: at least one, all finite, all names distinct."""
     place = Path(path)
-    suffix = _suffix(place)
+    suffix = place.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise FileError(str(path), "is not named as a file of vectors", f"expected {', '.join(SUFFIXES)}")
     try:
         if suffix == ".parquet":
             items, vectors = _from_parquet(place)
@@ -73,28 +74,6 @@ def vectors_for(corpus: Corpus, path: str | Path) -> tuple[Material, int]:
     names, words = tuple(corpus.items[n] for n in present), tuple(corpus.words[n] for n in present)
     rows = vectors[[at[name] for name in names]]
     return Material(names, words, {"vector": rows}, np.ones(len(present), np.int64)), len(corpus) - len(present)
-
-
-def write_vectors(path: str | Path, items: Sequence[str], vectors: npt.ArrayLike) -> None:
-    """Write names and vectors in the format of the suffix, completely or not at all."""
-    place = Path(path)
-    suffix = _suffix(place)
-    names, rows = checked(items, np.asarray(vectors))
-    if suffix == ".npy":
-        for name in names:
-            if "\n" in name or "\r" in name:
-                raise FileError(str(path), f"the name {name!r} holds a line break", "use .npz or .parquet")
-        with replacing(_names_of(place)) as part:
-            part.write_text("".join(f"{name}\n" for name in names), encoding="utf-8", newline="\n")
-    with replacing(place) as part:
-        if suffix == ".parquet":
-            pl.DataFrame({"item": names, "vector": rows}).write_parquet(part)
-        else:
-            with part.open("wb") as stream:  # NumPy would append a suffix to a name
-                if suffix == ".npz":
-                    np.savez(stream, items=np.array(names, dtype=np.str_), vectors=rows)
-                else:
-                    np.save(stream, rows, allow_pickle=False)
 
 
 def checked(items: Sequence[Any], vectors: npt.NDArray[Any]) -> Named:
@@ -135,13 +114,6 @@ def checked(items: Sequence[Any], vectors: npt.NDArray[Any]) -> Named:
     return names, rows
 
 
-def _suffix(path: Path) -> str:
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise FileError(str(path), "is not named as a file of vectors", f"expected {', '.join(SUFFIXES)}")
-    return suffix
-
-
 def _from_npz(path: Path) -> tuple[Sequence[Any], npt.NDArray[Any]]:
     with path.open("rb") as stream:
         arrays = np.load(stream, allow_pickle=False)
@@ -164,13 +136,9 @@ def _from_npz(path: Path) -> tuple[Sequence[Any], npt.NDArray[Any]]:
     return names, vectors
 
 
-def _names_of(path: Path) -> Path:
-    return path.with_name(f"{path.stem}.items.txt")
-
-
 def _beside(path: Path) -> list[str]:
     """The names in the file beside an .npy, a line each."""
-    place = _names_of(path)
+    place = path.with_name(f"{path.stem}.items.txt")
     try:
         lines = place.read_text(encoding="utf-8-sig").split("\n")
     except FileNotFoundError:

@@ -143,15 +143,42 @@ def replacing_folder(target: Path) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
+@contextmanager
+def making_folder(target: Path) -> Iterator[Path]:
+    """Yield a temporary folder that becomes the target, unless another process has made it meanwhile."""
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        part.mkdir(parents=True)
+        yield part
+        if not target.is_dir():
+            part.rename(target)
+    except OSError as error:
+        raise unwritten(target, error) from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def write_whole(target: Path, content: str | bytes) -> None:
+    """Write a text or bytes, completely or not at all."""
+    with replacing(target) as part:
+        part.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
 def write_page(text: str, target: Path) -> None:
     """Write a page, completely or not at all; its folder is made if there is none."""
     _refuse_name(target)
+    folder_at(target.parent)
+    write_whole(target, text)
+
+
+def folder_at(place: Path) -> Path:
+    """The folder at this place, which is made if there is none."""
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise unwritten(target.parent, error) from None
-    with replacing(target) as part:
-        part.write_text(text, encoding="utf-8")
+        raise unwritten(place, error) from None
+    return place
 
 
 def _refuse_name(target: Path) -> None:

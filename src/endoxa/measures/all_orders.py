@@ -14,7 +14,7 @@ from typing import Any
 
 from endoxa.frozen import dataclass
 from endoxa.later import np
-from endoxa.measures.lists import BEYOND, CELLS, Lists
+from endoxa.measures.lists import BEYOND, CELLS, Lists, ratio
 from endoxa.tables import Bools, Floats, Ints
 
 WIDTH = 1024  # places of a block that are added at once
@@ -123,7 +123,7 @@ def _first_relevant(lists: Lists, rel: float) -> tuple[Tied, Ints, Ints]:
     return tied, r, holds[np.unique(tied.owner[holds], return_index=True)[1]]
 
 
-def reciprocal_rank(lists: Lists, rel: float, k: int | None) -> Floats:
+def reciprocal_rank(lists: Lists, *, rel: float = 1, k: int | None = None) -> Floats:
     """E 1/rank of the first relevant item; 0 where there is none in the first k.
 
     The first j places of the block hold none of its r relevant items with probability Π (n − r − i)/(n − i) over
@@ -143,7 +143,7 @@ def reciprocal_rank(lists: Lists, rel: float, k: int | None) -> Floats:
     return found
 
 
-def success(lists: Lists, rel: float, k: int) -> Floats:
+def success(lists: Lists, *, rel: float = 1, k: int) -> Floats:
     """Pr(a relevant item stands in the first k).
 
     With m places of the block in the first k, none of its r relevant items is there with probability
@@ -160,8 +160,8 @@ def success(lists: Lists, rel: float, k: int) -> Floats:
     return found
 
 
-def misses(lists: Lists, rel: float) -> Floats:
-    """E Σ 1/log2(2 + misses before it) over the relevant items of each list.
+def discounted_misses(lists: Lists, *, rel: float = 1) -> Floats:
+    """E mean of 1/log2(2 + misses before it) over the known relevant items of each list.
 
     A relevant item and the M misses of its block are in any order, so that 0, 1, … M of them stand before it with
     equal probability.
@@ -172,13 +172,13 @@ def misses(lists: Lists, rel: float) -> Floats:
     sums, places = np.zeros(len(r)), tied.size - r + 1
     for some, j, inside in windows(np.where(r > 0, places, 0)):
         sums[some] += np.where(inside, 1 / np.log2(least[some, None] + j), 0.0).sum(-1)
-    return tied.by_list(sums * r / places)
+    return ratio(tied.by_list(sums * r / places), lists.total(rel))
 
 
-def kept_pairs(lists: Lists, rel: float) -> Floats:
-    """E Σ of 1 − min(n, R)/min(N, R) over the relevant items of each list; n judged misses stand above, of N.
+def kept_pairs(lists: Lists, *, rel: float = 1) -> Floats:
+    """E mean of 1 − min(n, R)/min(N, R) over the R relevant items; n judged misses stand above one, of N.
 
-    As in `misses`, each number of judged misses of the block before the item is equally probable.
+    As in `discounted_misses`, each number of judged misses of the block before the item is equally probable.
     """
     tied, relevant = Tied.of(lists), lists.relevant(rel)
     wrong = lists.judged & ~relevant
@@ -187,7 +187,7 @@ def kept_pairs(lists: Lists, rel: float) -> Floats:
     above, terms = tied.earlier(np.cumsum(wrong, -1)), tied.count(wrong) + 1
     fewer = np.clip(total[tied.owner] - above, 0, terms)  # terms with fewer than R misses above
     lost = fewer * above + fewer * (fewer - 1) / 2 + (terms - fewer) * total[tied.owner]
-    return tied.by_list(tied.count(relevant) * (1 - lost / (terms * np.maximum(most, 1))))
+    return ratio(tied.by_list(tied.count(relevant) * (1 - lost / (terms * np.maximum(most, 1)))), total)
 
 
 def cascade(lists: Lists, stop: Floats, k: int | None) -> Floats:

@@ -146,13 +146,11 @@ def prepare(opinions: Opinions, policy: Policy) -> dict[str, Judgments]:
 
 def score_block(run: Run, judgments: Judgments, measures: Sequence[Measure], policy: Policy) -> Block:
     """Score one block of whole queries. Pure; the same for every feeder."""
-    _refuse_preferences(measures)
-    found, coverage = _look_up(run, judgments, policy)
-    return _scored(found, coverage, judgments, measures, policy)
+    return score_looked_up(_look_up(run, judgments, policy), judgments, measures, policy)
 
 
 def score_looked_up(looked_up: LookedUp, judgments: Judgments, measures: Sequence[Measure], policy: Policy) -> Block:
-    """The same for lists that the native core found."""
+    """The same for lists whose judged items were looked up, as the native core does it."""
     _refuse_preferences(measures)
     known, row = looked_up.place >= 0, looked_up.row
     kept, grade = np.cumsum(known) - 1, judgments.grade[row]
@@ -215,8 +213,8 @@ def _scored(
     return Block(found.systems, places, values, spread if is_open else None, texts, coverage)
 
 
-def _look_up(run: Run, judgments: Judgments, policy: Policy) -> tuple[_Found, Coverage]:
-    """Which rows of the block are judged, and the coverage per system. Hashes sift the rows; names decide."""
+def _look_up(run: Run, judgments: Judgments, policy: Policy) -> LookedUp:
+    """Which rows of the block are judged. Hashes sift the rows; names decide."""
     frame = run.frame
     if policy.cut is not None:
         frame = frame.filter(pl.col("rank") <= policy.cut)
@@ -232,26 +230,15 @@ def _look_up(run: Run, judgments: Judgments, policy: Policy) -> tuple[_Found, Co
     judged = candidates.join(judgments.frame, on=["place", "item"], how="inner")
     row = judged["row"].to_numpy()
     order = np.argsort(row)
-    row, grade = row[order], judged["grade"].to_numpy()[order]
-    length = None
+    row = row[order]
+    length = row  # is not asked for
     if policy.ties in {"average", "range"}:
         starts = np.flatnonzero(np.append(True, (block[1:] != block[:-1]) | (number[1:] != number[:-1])))
         length = np.diff(np.append(starts, len(block)))[np.searchsorted(starts, row, side="right") - 1]
-    known = places >= 0
-    kept = np.cumsum(known) - 1
-    found = _Found(
-        systems=[system for system, here in zip(systems, known, strict=True) if here],
-        places=places[known],
-        sizes=sizes[known],
-        owner=kept[number[row]],
-        rank=rank[row].astype(np.int64),
-        block=block[row].astype(np.int64),
-        grade=grade,
-        stratum=judged["stratum"].to_numpy()[order],
-        length=length,
-    )
-    hits = np.bincount(number[row[grade >= 0]], minlength=len(heads))
-    return found, coverage_of(systems, known, sizes, hits, tied_items(rank, block))
+    return LookedUp(
+        systems, np.arange(len(heads)), places, sizes, tied_items(rank, block), number[row],
+        rank[row].astype(np.int64), block[row].astype(np.int64), length, judged["judged"].to_numpy()[order],
+    )  # fmt: skip
 
 
 def _padded(counts: Ints) -> Ints:

@@ -286,11 +286,7 @@ def Rndcg(lists: Lists, *, gains: Mapping[float, float] | None = None, rel: floa
     return np.where(lists.total(rel) > 0, value, np.nan)
 
 
-def _bing_average(lists: Lists, *, rel: float = 1) -> Floats:
-    return ratio(orders.misses(lists, rel), lists.total(rel))
-
-
-@register("binG", average=_bing_average)
+@register("binG", average=orders.discounted_misses)
 def binG(lists: Lists, *, rel: float = 1) -> Floats:
     """Mean over relevant items of 1/log2(2 + misses before it).
 

@@ -31,7 +31,7 @@ class Judgments(Later):
     offsets  rows of query q are offsets[q] : offsets[q + 1]
     grade, stratum  one per row; descending grade within a query
     sizes    [query, stratum] items in each stratum; empty where nothing was sampled by stratum
-    frame    place (of the query), item, grade, stratum: the same rows
+    frame    place (of the query), item, judged (the number of the row)
     table    the items as the native core looks them up; None where it is not there
     buffers  offsets and grade as bytes, where the native core read them
     """
@@ -87,7 +87,8 @@ class Judgments(Later):
 
         return cls.later(
             {"table": table}, queries=queries, offsets=offsets, grade=grade, stratum=frame["stratum"].to_numpy(),
-            sizes=sizes, top=float(np.max(grade, initial=0.0)), frame=frame.drop("propensity"),
+            sizes=sizes, top=float(np.max(grade, initial=0.0)),
+            frame=frame.select("place", "item", judged=pl.int_range(pl.len())),
         )  # fmt: skip
 
     @classmethod

@@ -100,16 +100,6 @@ def precision_linear(*, k: int | None = None, relative: bool = False) -> LinearF
     return LinearForm(_additive(lambda rank: np.where(rank <= k, 1 / k, 0.0)), k=k)
 
 
-def recall_linear(*, k: int | None = None) -> LinearForm:
-    """R@k: hits in the first k by all that is relevant."""
-    return LinearForm(_share(k), k=k, ratio=True)
-
-
-def average_precision_linear(*, k: int | None = None, norm: str = "R") -> LinearForm | None:
-    """AP, divided by the number of relevant items."""
-    return LinearForm(_average_precision(k), k=k, ratio=True, compressed=True) if norm == "R" else None
-
-
 def _additive(weight: Callable[[Ints], Floats]) -> Callable[[Places, Floats, Floats], Slopes]:
     """A sum over the list of the weight of a rank times the worth of the item there: P@k, DCG@k, RBP."""
 
@@ -121,8 +111,8 @@ def _additive(weight: Callable[[Ints], Floats]) -> Callable[[Places, Floats, Flo
     return slopes
 
 
-def _share(k: int | None) -> Callable[[Places, Floats, Floats], Slopes]:
-    """Recall: what the first k hold, divided by all there is."""
+def recall_linear(*, k: int | None = None) -> LinearForm:
+    """R@k: hits in the first k by all that is relevant."""
 
     def slopes(places: Places, tails: Floats, steps: Floats) -> Slopes:
         p = steps @ tails
@@ -131,11 +121,13 @@ def _share(k: int | None) -> Callable[[Places, Floats, Floats], Slopes]:
         value = places.summed(inside * p[places.row]) / total
         return Slopes(value, inside / total[places.topic[places.row]], -value / total)
 
-    return slopes
+    return LinearForm(slopes, k=k, ratio=True)
 
 
-def _average_precision(k: int | None) -> Callable[[Places, Floats, Floats], Slopes]:
-    """Σ p_i (1 + Σ_{j<i} p_j) / i, divided by Σ p of the topic."""
+def average_precision_linear(*, k: int | None = None, norm: str = "R") -> LinearForm | None:
+    """AP: Σ p_i (1 + Σ_{j<i} p_j) / i, divided by Σ p of the topic."""
+    if norm != "R":
+        return None
 
     def slopes(places: Places, tails: Floats, steps: Floats) -> Slopes:
         p = steps @ tails
@@ -148,7 +140,7 @@ def _average_precision(k: int | None) -> Callable[[Places, Floats, Floats], Slop
         value = places.summed(own * reached) / total
         return Slopes(value, (reached + later * inside) / total[places.topic[places.row]], -value / total)
 
-    return slopes
+    return LinearForm(slopes, k=k, ratio=True, compressed=True)
 
 
 def discounted(weight: Callable[[Ints], Floats], gain: Callable[[Floats], Floats], k: int | None) -> LinearForm:
@@ -156,13 +148,8 @@ def discounted(weight: Callable[[Ints], Floats], gain: Callable[[Floats], Floats
     return LinearForm(_additive(weight), gain, k)
 
 
-def normalised(weight: Callable[[Ints], Floats], gain: Callable[[Floats], Floats], k: int | None) -> LinearForm:
-    """nDCG: discounted worth divided by that of the best possible list."""
-    return LinearForm(_normalised(k, weight), gain, k, ratio=True)
-
-
-def _normalised(k: int | None, discount: Callable[[Ints], Floats]) -> Callable[[Places, Floats, Floats], Slopes]:
-    """Discounted gain divided by the expected gain of the best possible list.
+def normalised(discount: Callable[[Ints], Floats], gain: Callable[[Floats], Floats], k: int | None) -> LinearForm:
+    """nDCG: discounted gain divided by the expected gain of the best possible list.
 
     The best list has, at rank i, the step of a level wherever at least i items reach the level. Their number has the
     mean Σ tail and the variance Σ tail (1 - tail) and is taken as normal.
@@ -188,7 +175,7 @@ def _normalised(k: int | None, discount: Callable[[Ints], Floats]) -> Callable[[
         lift = tilt.sum(0) / max(float(steps.sum()), 1e-300)
         return Slopes(value, entry / best[places.topic[places.row]], -value * lift / best)
 
-    return slopes
+    return LinearForm(slopes, gain, k, ratio=True)
 
 
 def _positive(total: Floats) -> Floats:

@@ -16,6 +16,7 @@ from endoxa.measures.lists import Lists
 from endoxa.measures.pairs import PREFERENCES, Group, Ranking
 from endoxa.policies import Policy
 from endoxa.tables import Bools, Floats, Ints, Opinions, Run, Table, cast, refuse_null, rename_known, require
+from endoxa.tables.checks import first_true
 
 COLUMNS = ("query", "group", "subgroup", "item", "level")
 TABLE = "table of preferences"
@@ -58,8 +59,7 @@ class Preferences(Table):
         refuse_null(frame, COLUMNS, TABLE)
         if not frame.height:
             raise TableError("there are no preferences to measure against")
-        if frame["level"].is_nan().any():
-            row = int(frame["level"].is_nan().arg_true()[0])
+        if (row := first_true(frame["level"].is_nan())) is not None:
             raise TableError("level is NaN", remedy="give a number", row=row + 1, table=TABLE)
         _refuse_repeats(frame)
         _refuse_changes_of_mind(frame)
@@ -157,8 +157,7 @@ def _contradiction(frame: pl.DataFrame, row: int, items: list[str]) -> TableErro
 
 def _refuse_repeats(frame: pl.DataFrame) -> None:
     again = ~frame.select(pl.struct("query", "group", "subgroup", "item").is_first_distinct()).to_series()
-    if again.any():
-        row = int(again.arg_true()[0])
+    if (row := first_true(again)) is not None:
         query, group, subgroup, item, _ = frame.row(row)
         raise TableError(
             f"item {item!r} stands twice in subgroup {subgroup!r} of group {group!r} of query {query!r}",
@@ -170,8 +169,7 @@ def _refuse_changes_of_mind(frame: pl.DataFrame) -> None:
     """An item is relevant to a judge or it is not, in all subgroups."""
     relevant = pl.col("level") > 0
     turned = frame.select(relevant != relevant.first().over("query", "group", "item")).to_series()
-    if turned.any():
-        row = int(turned.arg_true()[0])
+    if (row := first_true(turned)) is not None:
         query, group, _, item, level = frame.row(row)
         raise TableError(
             f"level {level:g} of item {item!r}: elsewhere in group {group!r} of query {query!r} it is "

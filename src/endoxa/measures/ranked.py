@@ -56,12 +56,8 @@ def _reciprocal_bounds(lists: Lists, *, rel: float = 1, k: int | None = None) ->
     return np.where(first <= limit, 1 / first, 0.0), np.where(best <= limit, 1 / best, 0.0)
 
 
-def _reciprocal_average(lists: Lists, *, rel: float = 1, k: int | None = None) -> Floats:
-    return orders.reciprocal_rank(lists, rel, k)
-
-
 @register(
-    "RR", average=_reciprocal_average, bounds=_reciprocal_bounds, moments=exact.reciprocal_moments,
+    "RR", average=orders.reciprocal_rank, bounds=_reciprocal_bounds, moments=exact.reciprocal_moments,
     law=exact.reciprocal_law,
 )  # fmt: skip
 def RR(lists: Lists, *, rel: float = 1, k: int | None = None) -> Floats:

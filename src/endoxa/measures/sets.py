@@ -135,12 +135,8 @@ def _success_bounds(lists: Lists, *, k: int, rel: float = 1) -> tuple[Floats, Fl
     return (first <= k).astype(float), (best <= k).astype(float)
 
 
-def _success_average(lists: Lists, *, k: int, rel: float = 1) -> Floats:
-    return orders.success(lists, rel, k)
-
-
 @register(
-    "Success", average=_success_average, bounds=_success_bounds, moments=exact.success_moments, law=exact.success_law
+    "Success", average=orders.success, bounds=_success_bounds, moments=exact.success_moments, law=exact.success_law
 )  # fmt: skip
 def Success(lists: Lists, *, k: int, rel: float = 1) -> Floats:
     """Whether the first k hold anything relevant.

@@ -57,7 +57,7 @@ def measure_belief(
     Formula: value = E[M | M defined], by the closed form of the measure if it has one, else the mean over `worlds`;
     [lo, hi] holds the middle `confidence` of the worlds (of the exact distribution for P) and the value. A certain
     belief gives the values of ordinary judgments. plugin=True scores expected grades as if they were grades, which is
-    biased. `mapper` maps the kernel over the queries, as `map` does; `scale.local.mapped` can use several threads.
+    biased. `mapper` maps the kernel over the queries, as `map` does.
     `placement` is the run placed in this belief, if the caller has placed it already.
     """
     policy = policy or Policy(ties=run.ties)

@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 EPSILON = 1e-5  # trec_eval's smoothing of inferred precision
 
 
-def _bpref_average(lists: Lists, *, rel: float = 1) -> Floats:
-    return ratio(orders.kept_pairs(lists, rel), lists.total(rel))
-
-
-@register("Bpref", average=_bpref_average)
+@register("Bpref", average=orders.kept_pairs)
 def Bpref(lists: Lists, *, rel: float = 1) -> Floats:
     """Share of judged pairs in the right order; unjudged items are ignored.
 
@@ -40,7 +36,7 @@ def Bpref(lists: Lists, *, rel: float = 1) -> Floats:
     return ratio(np.where(relevant, kept, 0.0).sum(-1), total)
 
 
-@register("GMBpref", aggregate="geometric", average=_bpref_average)
+@register("GMBpref", aggregate="geometric", average=orders.kept_pairs)
 def GMBpref(lists: Lists, *, rel: float = 1) -> Floats:
     """Bpref, averaged over queries geometrically.
 

@@ -1,1 +1,1 @@
-"""Ways to work on many blocks at once: on this machine, or on Spark."""
+"""The map over many queries on Spark, and tasks in processes of this machine."""

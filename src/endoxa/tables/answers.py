@@ -5,7 +5,7 @@ from __future__ import annotations
 from endoxa.errors import TableError
 from endoxa.frozen import dataclass
 from endoxa.later import pl
-from endoxa.tables.checks import Table, cast, refuse_null, rename_known, require, rows_with
+from endoxa.tables.checks import Table, cast, first_true, refuse_null, rename_known, require, rows_with
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,8 +43,7 @@ class Answers(Table):
         types = dict.fromkeys(("source", "query", "item"), pl.String) | {"rank": pl.Float64, "relevance": pl.Float64}
         frame = cast(frame.select(list(types)), types, "table of answers")
         refuse_null(frame, tuple(types), "table of answers")
-        if len(bad := (~frame["relevance"].is_between(0, 1)).arg_true()):
-            at = int(bad[0])
+        if (at := first_true(~frame["relevance"].is_between(0, 1))) is not None:
             raise TableError(
                 f"relevance of item {frame['item'][at]!r} is {frame['relevance'][at]:g}",
                 remedy="it must be between 0 and 1 (five grades from -2 to 2 are rescaled by (g + 2)/4)", row=at + 1,

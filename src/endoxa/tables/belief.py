@@ -10,7 +10,7 @@ from endoxa.errors import TableError
 from endoxa.frozen import dataclass
 from endoxa.later import pl
 from endoxa.notes import Note, note, noted
-from endoxa.tables.checks import Table, cast, refuse_null, rename_known, require, rows_with
+from endoxa.tables.checks import Table, cast, first_true, refuse_null, rename_known, require, rows_with
 from endoxa.tables.opinions import Opinions
 
 ROUNDING = 1e-6  # of resamples, which are stored in single precision
@@ -110,12 +110,11 @@ def _refuse_improper(frame: pl.DataFrame) -> None:
         ("weight", (weight >= 0) & weight.is_finite(), "a weight must be a number of at least 0"),
         ("grade", grade.is_finite(), "a grade must be a finite number"),
     ):
-        if len(bad := frame.select(~valid).to_series().arg_true()):
-            one = frame.row(int(bad[0]), named=True)
+        if (row := first_true(frame.select(~valid).to_series())) is not None:
+            one = frame.row(row, named=True)
             raise TableError(
-                f"{name} of item {one['item']!r} in query {one['query']!r} is {one[name]:g}",
-                remedy=rule, row=int(bad[0]) + 1,
-            )  # fmt: skip
+                f"{name} of item {one['item']!r} in query {one['query']!r} is {one[name]:g}", remedy=rule, row=row + 1
+            )
     readings = frame.select("query", "reading", "weight").unique()
     if (torn := readings.filter(readings.select("query", "reading").is_duplicated())).height:
         raise TableError(
@@ -139,8 +138,8 @@ def _refuse_improper_people(frame: pl.DataFrame, names: Iterable[str]) -> None:
             )
         most = 1 + ROUNDING if name == "people" else float("inf")
         proper = frame[name].explode().cast(pl.Float64).is_between(0, most, closed="left").fill_null(False)
-        if not proper.all():
-            row = int((~proper).arg_true()[0]) // max(dtype.size, 1)
+        if (place := first_true(~proper)) is not None:
+            row = place // max(dtype.size, 1)
             rule = "probabilities between 0 and 1" if name == "people" else "weights of at least 0"
             raise TableError(
                 f"{name} of item {frame['item'][row]!r} in query {frame['query'][row]!r} are not all {rule}",

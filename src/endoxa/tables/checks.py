@@ -249,9 +249,7 @@ def cast(frame: pl.DataFrame, types: dict[str, Any], table: str) -> pl.DataFrame
             after = _moments(before) if isinstance(dtype, pl.Datetime) else before.cast(dtype, strict=False)
         except pl.exceptions.PolarsError as error:
             raise TableError(f"column {name!r} of the {table} holds {before.dtype}, expected {dtype}") from error
-        lost = (after.is_null() & before.is_not_null()).arg_true()
-        if len(lost):
-            row = int(lost[0])
+        if (row := first_true(after.is_null() & before.is_not_null())) is not None:
             what = "a date and time" if isinstance(dtype, pl.Datetime) else "a number"
             raise TableError(f"{name} {before[row]!r} is not {what}", row=row + 1, table=table)
         frame = frame.with_columns(after.alias(name))
@@ -275,6 +273,11 @@ def coded(column: pl.Series) -> tuple[pl.Series, Ints]:
     """The distinct names of a column in byte order, and the position of each entry among them."""
     names = column.unique().sort()
     return names, places(column, names)
+
+
+def first_true(column: pl.Series) -> int | None:
+    """The place of the first true value, counted from 0; None if there is none."""
+    return column.arg_max() if column.any() else None
 
 
 def rows_with(frame: pl.DataFrame, **values: Any) -> list[int]:

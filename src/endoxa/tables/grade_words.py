@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from endoxa.errors import TableError
 from endoxa.later import pl
+from endoxa.tables.checks import first_true
 
 # Words of two classes only: whether `partially relevant` is more or less than 1 depends on the other words of a file.
 GRADES = {
@@ -32,9 +33,7 @@ def numbered(frame: pl.DataFrame, table: str) -> pl.DataFrame:
     if column.dtype != pl.String:
         return frame
     grades = grades_of(column)
-    unread = (grades.is_null() & column.is_not_null()).arg_true()
-    if len(unread):
-        row = int(unread[0])
+    if (row := first_true(grades.is_null() & column.is_not_null())) is not None:
         word = column[row] if len(column[row]) <= SHOWN else f"{column[row][:SHOWN]}…"
         raise TableError(f"grade {word!r} is not a number, nor a known word", remedy=EXPECTED, row=row + 1, table=table)
     return frame.with_columns(grades.alias("grade"))

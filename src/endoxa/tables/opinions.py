@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from endoxa.errors import TableError, did_you_mean
 from endoxa.frozen import dataclass
 from endoxa.later import np, on_demand, pl
-from endoxa.tables.checks import Floats, Ints, Later, Table, cast, refuse_null, rename_known, require
+from endoxa.tables.checks import Floats, Ints, Later, Table, cast, first_true, refuse_null, rename_known, require
 from endoxa.tables.grade_words import numbered
 
 KINDS = ("person", "system", "judge")
@@ -96,9 +96,7 @@ class Opinions(Table):
         if kinds:
             hint = did_you_mean(kinds[0], KINDS)
             raise TableError(f"kind of an opinion must be person, system or judge, not {kinds[0]!r}", remedy=hint)
-        wrong = (frame["grade"].is_nan() | frame["grade"].is_infinite()).arg_true()
-        if len(wrong):
-            row = int(wrong[0])
+        if (row := first_true(frame["grade"].is_nan() | frame["grade"].is_infinite())) is not None:
             nan = bool(frame["grade"].is_nan()[row])
             problem, remedy = ("NaN", "leave it empty for undecided") if nan else ("infinite", "give a number")
             raise TableError(f"grade is {problem}", remedy=remedy, row=row + 1, table="table of judgments")
@@ -147,9 +145,7 @@ def with_draws(frame: pl.DataFrame, table: str) -> pl.DataFrame:
             frame = frame.with_columns(pl.col(name).cast(pl.Int64))
             continue
         frame = cast(frame, {name: pl.Float64}, table)  # other programs write 2.0 beside empty cells
-        wrong = (~frame[name].is_between(0, MOST) | (frame[name] % 1 != 0)).arg_true()
-        if len(wrong):
-            row = int(wrong[0])
+        if (row := first_true(~frame[name].is_between(0, MOST) | (frame[name] % 1 != 0))) is not None:
             raise TableError(f"{name} {frame[name][row]:g} is not a whole number from 0", row=row + 1, table=table)
         frame = frame.with_columns(pl.col(name).cast(pl.Int64))
     if "selected_by" not in frame.columns or not frame["selected_by"].str.contains(OLD).any():

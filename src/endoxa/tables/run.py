@@ -8,7 +8,18 @@ from endoxa.errors import TableError
 from endoxa.frozen import dataclass
 from endoxa.later import np, pl
 from endoxa.policies import CHOICES, Ties, refuse_choice
-from endoxa.tables.checks import Bools, Counts, Floats, Ints, Table, cast, refuse_null, rename_known, require
+from endoxa.tables.checks import (
+    Bools,
+    Counts,
+    Floats,
+    Ints,
+    Table,
+    cast,
+    first_true,
+    refuse_null,
+    rename_known,
+    require,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,14 +50,11 @@ class Run(Table):
         frame = frame.select("system", "query", "item", "score")
         frame = cast(frame, {"system": pl.String, "query": pl.String, "item": pl.String, "score": pl.Float64}, "run")
         refuse_null(frame, ("system", "query", "item", "score"), "run")
-        if frame["score"].is_nan().any():
-            row = int(frame["score"].is_nan().arg_true()[0])
+        if (row := first_true(frame["score"].is_nan())) is not None:
             raise TableError(
-                "score is NaN",
-                row=row + 1,
-                table="run",
+                "score is NaN", row=row + 1, table="run",
                 remedy="remove the row, because an item without a score has no rank",
-            )
+            )  # fmt: skip
         frame, first = _grouped(frame)
         _refuse_duplicates(frame, first)
         order, rank, block = _ranked(first, frame["score"].to_numpy(), frame["item"], ties)
@@ -90,9 +98,7 @@ def _scored(frame: pl.DataFrame) -> pl.DataFrame:
     if "score" in frame.columns or "rank" not in frame.columns:
         return frame
     rank = cast(frame.select("rank"), {"rank": pl.Float64}, "run")["rank"]
-    wrong = (~(rank >= 1)).fill_null(True).arg_true()
-    if len(wrong):
-        row = int(wrong[0])
+    if (row := first_true((~(rank >= 1)).fill_null(True))) is not None:
         raise TableError(
             f"rank {rank[row]} is not a number from 1 on", remedy="give ranks or scores", row=row + 1, table="run"
         )

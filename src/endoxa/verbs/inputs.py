@@ -22,7 +22,6 @@ from endoxa.measures.preference_judgments import Preferences
 from endoxa.native import core
 from endoxa.policies import Ties
 from endoxa.progress import Progress
-from endoxa.scale import local
 from endoxa.tables import Answers, Belief, Bundle, Labels, Opinions, Run, Taxonomy
 from endoxa.verbs.parameters import Report
 
@@ -54,7 +53,7 @@ def settings_of(given: Mapping[str, Any], run: Any = None, *, scoring_only: bool
 def mapper_of(settings: Settings) -> Callable[..., Any]:
     """The map over queries: that of this machine, or of the Spark cluster that the settings name."""
     if settings.on is None:
-        return local.mapped
+        return map
     from endoxa.scale import spark
 
     return partial(spark.mapped, settings.on)
