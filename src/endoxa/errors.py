@@ -131,11 +131,19 @@ class RefusedError(EndoxaError):
 
 
 Refusal = TypeVar("Refusal", bound=EndoxaError)
+Found = TypeVar("Found")
 
 
 def absent(what: str) -> RefusedError:
     """Return the same refusal for what does not exist and for what belongs to somebody else."""
     return RefusedError(f"there is no such {what} here", 404)
+
+
+def needed(found: Found | None, what: str) -> Found:
+    """Return what was found; what was not is refused as absent."""
+    if found is None:
+        raise absent(what)
+    return found
 
 
 def did_you_mean(word: str, known: Iterable[str], *, before: str = "", cutoff: float = 0.6) -> str:

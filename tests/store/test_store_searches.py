@@ -54,7 +54,7 @@ def opened(place: Home, record: searches.Record) -> Search:
 def person(place: Home, nickname: str | None = None) -> tuple[int, str]:
     """Somebody who came by the open link: the number of their invitation, and their personal token."""
     with place.store.writing() as connection:
-        token = searches.invite(connection, place.key, now=NOW)
+        _, token = people.invite(connection, place.key, None, "searcher", now=NOW)
         found = people.invitation_of(connection, place.key, token)
         secret, own = searches.join(connection, place.key, found, nickname or fresh("ana"), now=NOW)
         visitor = people.visitor_of(connection, secret, now=NOW)
@@ -195,7 +195,7 @@ def test_anothers_search_does_not_exist(place: Home) -> None:
 
 def test_an_open_link_lets_several_people_in_each_by_a_name_of_their_own(place: Home) -> None:
     with place.store.writing() as connection:
-        token = searches.invite(connection, place.key, now=NOW)
+        _, token = people.invite(connection, place.key, None, "searcher", now=NOW)
     name = fresh("Zoë")
 
     def come(nickname: str, link: str = token, now: float = NOW) -> tuple[people.Visitor, str | None]:

@@ -23,7 +23,7 @@ from endoxa.io.corpora import read_corpus
 from endoxa.io.search_features import open_features
 from endoxa.searches.arms import Features
 from endoxa.searches.session import Settings
-from endoxa.store import searches
+from endoxa.store import people
 from endoxa.store.home import Home, open_home
 from endoxa.web.searches.collection import Collection
 from endoxa.web.searches.search_app import SearchServer, create_search_app
@@ -152,7 +152,8 @@ class Hall:
     def __post_init__(self) -> None:
         self.renew()
         with self.home.store.writing() as connection:
-            self.link = f"/join/{searches.invite(connection, self.home.key, now=self.clock())}"
+            _, token = people.invite(connection, self.home.key, None, "searcher", now=self.clock())
+            self.link = f"/join/{token}"
 
     def renew(self, features: Features | None = None, settings: Settings | None = None) -> None:
         """The application as after a restart, over a collection that was indexed anew, or with other settings."""

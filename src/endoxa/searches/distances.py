@@ -180,27 +180,21 @@ def _cosine(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> 
 
 
 @_NJIT
-def _intersection(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None:
-    mass = _masses(points)
-    for i in range(len(values)):
-        own = _mass(values[i])
-        for j in range(len(points)):
-            total = 0.0
-            for k in range(values.shape[1]):
-                total += min(float(values[i, k]) / own, float(points[j, k]) / mass[j])
-            found[j, i] = max(0.0, 1.0 - total) if own + mass[j] > 0 else math.nan
-
-
-@_NJIT
-def _emd(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None:
+def _of_shares(values: npt.NDArray[Any], points: npt.NDArray[Any], ordered: bool, found: Rows) -> None:
+    """Intersection, or the earth mover's distance if ordered."""
     mass = _masses(points)
     for i in range(len(values)):
         own = _mass(values[i])
         for j in range(len(points)):
             total, ahead = 0.0, 0.0
-            for k in range(values.shape[1]):
-                ahead += float(values[i, k]) / own - float(points[j, k]) / mass[j]
-                total += abs(ahead)
+            if ordered:
+                for k in range(values.shape[1]):
+                    ahead += float(values[i, k]) / own - float(points[j, k]) / mass[j]
+                    total += abs(ahead)
+            else:
+                for k in range(values.shape[1]):
+                    total += min(float(values[i, k]) / own, float(points[j, k]) / mass[j])
+                total = max(0.0, 1.0 - total)
             found[j, i] = total if own + mass[j] > 0 else math.nan
 
 
@@ -214,5 +208,6 @@ def _power(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows, *, s
 NAMES: dict[str, Callable[[npt.NDArray[Any], npt.NDArray[Any], Rows], None]] = {
     "l1": partial(_power, squared=False), "l2": partial(_power, squared=True), "cosine": _cosine,
     "chi2": lambda values, points, found: _chi2(values, points.astype(np.float32), found),
-    "intersection": _intersection, "emd": _emd,
+    "intersection": lambda values, points, found: _of_shares(values, points, False, found),
+    "emd": lambda values, points, found: _of_shares(values, points, True, found),
 }  # fmt: skip

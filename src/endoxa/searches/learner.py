@@ -21,12 +21,14 @@ from endoxa.frozen import dataclass
 from endoxa.searches.arms import Arm, Features, Point, Values
 from endoxa.searches.distances import blocks_of, distances, in_threads
 from endoxa.searches.kernels import Rows, add_picked, kernel, points_of, summed
+from endoxa.searches.session import expected_mark
 from endoxa.tables import Bools, Floats, Ints
 
 BASE = -1.0  # the mean before any evidence: nothing speaks for a picture until something does
 SHARPNESS = 16.0  # how fast concordance turns into weight
 DOUBT = 10.0  # the number of effective rows at which half of the concordance counts
 NUDGES = (0.0, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # added to the diagonal until it is positive definite
+PULLS = 3  # examples of each direction that explain a picture
 BLOCK = 2048  # pictures whose deviation is computed at a time
 
 Pins = Mapping[str, float | Literal["off"]]
@@ -50,23 +52,35 @@ class Evidence:
         return len(self.rows)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Why:
-    """Why a picture has its expected value: base + Σ groups + hint = mean.
+    """Why a picture has its expected mark. In units of y: base + Σ groups + hint = mean, and expected = 2·clip(mean).
 
     hint      what a sketch or words add
-    examples  (row of the evidence, what it adds), strongest first; together they are mean - base - own hint
+    examples  (row of the evidence, what it adds), strongest first; together they are mean - base - own hint. A search
+              gives the name of the item for the row, None for the picture from outside
     """
 
     base: float
     groups: Mapping[str, float]
     hint: float
-    examples: tuple[tuple[int, float], ...]
+    examples: tuple[tuple[Any, float], ...]
 
     @property
     def mean(self) -> float:
         """The expected value."""
         return self.base + sum(self.groups.values()) + self.hint
+
+    @property
+    def expected(self) -> float:
+        """The expected mark, from -2 to 2."""
+        return expected_mark(self.mean)
+
+    @property
+    def pulls(self) -> tuple[tuple[Any, float], ...]:
+        """The three examples that pull most upwards, and the three that pull most downwards."""
+        up = [one for one in self.examples if one[1] > 0][:PULLS]
+        return (*up, *[one for one in self.examples if one[1] < 0][:PULLS])
 
 
 class Fitted(Protocol):
@@ -160,7 +174,11 @@ class Model:
             self._taken(name)  # the rows that are needed are computed before threads share them
 
         def one(block: slice) -> None:
-            near = self._to_evidence(places[block])
+            near = np.zeros((len(self.evidence), block.stop - block.start))
+            for name, weight in self.heard.items():
+                self._add_near(near, name, weight, places[block])
+            if self.hint is not None:
+                near += self.shown[:, None] * self.hint[places[block]]
             found[:, block] = solve_triangular(self.factor, near, lower=True, check_finite=False, overwrite_b=True)
 
         with ONE_THREAD:
@@ -210,15 +228,6 @@ class Model:
             group, metric = self.features.group(name), self.metrics[name]
             points = points_of(group, self.evidence.rows, self.evidence.outside)
             found += weight * kernel(distances(metric, group.values[places], points), group.taus[metric])
-
-    def _to_evidence(self, places: Ints) -> Floats:
-        """k(x) of these places, rows of the evidence × places."""
-        found = np.zeros((len(self.evidence), len(places)))
-        for name, weight in self.heard.items():
-            self._add_near(found, name, weight, places)
-        if self.hint is not None:
-            found += self.shown[:, None] * self.hint[places]
-        return found
 
 
 def learn(

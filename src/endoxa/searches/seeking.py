@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -18,7 +18,7 @@ from endoxa.images.spoken_words import SOURCES, unknown_words
 from endoxa.searches import outcomes, session
 from endoxa.searches.arms import Arm, Features, Point
 from endoxa.searches.kernels import Rows
-from endoxa.searches.learner import Evidence, Fitted, Learner, Pins, learn
+from endoxa.searches.learner import Evidence, Fitted, Learner, Pins, Why, learn
 from endoxa.searches.learners import LEARNERS
 from endoxa.searches.maps import representatives
 from endoxa.searches.paging import Page, Slot, choose_page
@@ -42,7 +42,6 @@ Crop = tuple[float, float, float, float]
 RELEASE = version("endoxa")
 SAMPLE = 2_000  # pictures among which those that stand for all are chosen
 KEPT = 640  # rows of kernels that are kept for one search
-PULLS = 3  # examples of each direction that explain a picture
 
 
 def learner_named(name: str) -> Learner:
@@ -200,31 +199,6 @@ def _numbers(values: Iterable[float | None]) -> Floats:
 
 
 @dataclass(frozen=True)
-class Reason:
-    """Why a picture has its expected mark. In units of y: base + Σ groups + hint = mean, and expected = 2·clip(mean).
-
-    examples  (item, what it adds), the strongest first; None is the picture from outside
-    """
-
-    base: float
-    groups: Mapping[str, float]
-    hint: float
-    examples: tuple[tuple[str | None, float], ...]
-    mean: float
-
-    @property
-    def expected(self) -> float:
-        """The expected mark, from -2 to 2."""
-        return session.expected_mark(self.mean)
-
-    @property
-    def pulls(self) -> tuple[tuple[str | None, float], ...]:
-        """The three examples that pull most upwards, and the three that pull most downwards."""
-        up = [one for one in self.examples if one[1] > 0][:PULLS]
-        return (*up, *[one for one in self.examples if one[1] < 0][:PULLS])
-
-
-@dataclass(frozen=True)
 class Standing:
     """A group of features in a search: its weight and metric on the last page, and what the person set."""
 
@@ -358,6 +332,11 @@ class Search:
 
     # What a person does
 
+    def _turned(self, kind: str, **detail: Any) -> Page:
+        """Act, and show the page that is due then."""
+        self.add(kind, detail)
+        return self.show()
+
     def show(self) -> Page:
         """The page that is before the person; if another is due, it is made now."""
         if self.state.due:
@@ -376,13 +355,11 @@ class Search:
 
     def refine(self, size: int | None = None) -> Page:
         """Submit the page and get the next one. With nothing marked, the next pictures follow."""
-        self.add("refine", {"size": self.state.size if size is None else size})
-        return self.show()
+        return self._turned("refine", size=self.state.size if size is None else size)
 
     def undo(self, n: int = 1) -> Page:
         """Take back the last n acts; the page is the one that was shown then."""
-        self.add("undo", {"n": n})
-        return self.show()
+        return self._turned("undo", n=n)
 
     def picture(self, picture: str | int | Path | Point | None, *, crop: Crop | None = None, sha: str = "") -> Page:
         """Search from a picture of the collection, or from one outside: a file, or its numbers by group.
@@ -392,16 +369,14 @@ class Search:
         None removes the picture.
         """
         if picture is None:
-            self.add("picture", {})
-        elif isinstance(picture, int | np.integer) or (isinstance(picture, str) and picture in self.features.place):
-            self.add("picture", {"item": self._named(picture)})
-        else:
-            if isinstance(picture, str | Path):
-                sha, picture = self._reader(picture).picture(Path(picture), crop)
-            detail = session.checked("picture", {"upload": sha or "picture", "crop": crop})
-            self.points[upload_key(detail["upload"], detail["crop"])] = picture
-            self.add("picture", detail)
-        return self.show()
+            return self._turned("picture")
+        if isinstance(picture, int | np.integer) or (isinstance(picture, str) and picture in self.features.place):
+            return self._turned("picture", item=self._named(picture))
+        if isinstance(picture, str | Path):
+            sha, picture = self._reader(picture).picture(Path(picture), crop)
+        detail = session.checked("picture", {"upload": sha or "picture", "crop": crop})
+        self.points[upload_key(detail["upload"], detail["crop"])] = picture
+        return self._turned("picture", **detail)
 
     def sketch(self, hint: Floats | str | Path | None, *, sha: str = "sketch") -> Page:
         """Search by a sketch: a PNG, or the relevance of every picture to it (`searches.sketches`); None removes it."""
@@ -412,43 +387,35 @@ class Search:
                 raise RefusedError(f"the sketch has {len(hint):,} values for {len(self.features):,} pictures", 422)
             self.hints[sha] = hint
             self.seeker.last = ((None, ""), None)
-        self.add("sketch", {"sha": None if hint is None else sha})
-        return self.show()
+        return self._turned("sketch", sha=None if hint is None else sha)
 
     def words(self, text: str) -> Page:
         """Search by words; an empty text removes them."""
-        self.add("words", {"text": text})
-        return self.show()
+        return self._turned("words", text=text)
 
     def pin(self, group: str, setting: float | str) -> Page:
         """Fix the weight of a group of features, turn it "off", or leave it to the learner ("auto")."""
-        self.add("pin", {"group": group, "setting": setting})
-        return self.show()
+        return self._turned("pin", group=group, setting=setting)
 
     def show_seen(self, show: bool = True) -> Page:
         """Let pictures return that were seen before, or not."""
-        self.add("seen", {"show": show})
-        return self.show()
+        return self._turned("seen", show=show)
 
     def explore(self, on: bool = True) -> Page:
         """Give some places of a page to pictures that would teach most, or not."""
-        self.add("explore", {"on": on})
-        return self.show()
+        return self._turned("explore", on=on)
 
     def view(self, items: Sequence[str | int]) -> Page:
         """Show these pictures, such as a part of a map, as a page that can be marked and submitted."""
-        self.add("view", {"items": [self._named(item) for item in items]})
-        return self.show()
+        return self._turned("view", items=[self._named(item) for item in items])
 
     def forget(self) -> Page:
         """I changed my mind: earlier marks no longer count; seen pictures stay seen."""
-        self.add("forget", {})
-        return self.show()
+        return self._turned("forget")
 
     def restart(self, *, keep: bool = False) -> Page:
         """Start over, with nothing, or keeping the query and the marks."""
-        self.add("restart", {"keep": keep})
-        return self.show()
+        return self._turned("restart", keep=keep)
 
     def found(self, item: str | int) -> None:
         """This is it: the picture is among what was found."""
@@ -466,7 +433,7 @@ class Search:
             self.features, events, name=name, points=self.points, hints=self.hints, clock=self.clock, reader=self.reader
         )  # fmt: skip
 
-    def why(self, item: str | int) -> Reason:
+    def why(self, item: str | int) -> Why:
         """Why a picture has its expected mark: what each group, the hint and each example adds."""
         place = place_of(self.features, self._named(item))
         basis = self._basis_of_page()
@@ -476,8 +443,7 @@ class Search:
         if found is None:
             raise RefusedError(f"the learner {self.state.settings.learner!r} does not say why")
         names = [self.features.items[row] if row >= 0 else None for row in basis.evidence.rows]
-        examples = tuple((names[row], value) for row, value in found.examples)
-        return Reason(found.base, dict(found.groups), found.hint, examples, found.mean)
+        return replace(found, examples=tuple((names[row], value) for row, value in found.examples))
 
     def lesson(self) -> Mapping[Arm, float] | None:
         """How well each arm ordered the marks, for the prior of later searches; None without marks on both sides."""

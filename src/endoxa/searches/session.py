@@ -64,10 +64,6 @@ class Query:
     sketch: str | None = None
     words: str = ""
 
-    def __bool__(self) -> bool:
-        """Whether there is anything to start from."""
-        return self != Query()
-
 
 @dataclass(frozen=True)
 class Shown:

@@ -16,7 +16,6 @@ from endoxa.frozen import dataclass
 from endoxa.io.read import read
 from endoxa.io.study_files import SHOWN, Progress, Sources, read_known, read_pairs, read_shown
 from endoxa.pools.choosing import depth_of
-from endoxa.pools.deciding import Deciding
 from endoxa.store import catalogue, records
 from endoxa.store import schema as s
 from endoxa.store.catalogue import Study
@@ -63,7 +62,10 @@ def draft(settings: Settings, sources: Sources, pictures: Path, *, progress: Pro
     rng = np.random.default_rng(settings.seed)
     run: Run | None = read(list(sources.runs), kind="run") if sources.runs else None
     deciding = settling.begin(settings, run) if run is not None and settings.choose == "decide" else None
-    shown = run if run is None or deciding is None else _within_reach(deciding, run)
+    shown = run
+    if run is not None and deciding is not None:  # other items than those that may be asked need no text or picture
+        deep = depth_of(deciding.universe, deciding.question.measure)
+        shown = Run(run.frame.filter(pl.col("rank") <= deep), run.ties)
     items = _items(None if deciding is None else shown, sources, pictures, progress)
     pairs = read_pairs(sources.pairs) if sources.pairs else None
     tree = _tree(settings, sources)
@@ -270,12 +272,6 @@ def _tree(settings: Settings, sources: Sources) -> Taxonomy | None:
         raise FileError.of(error, str(sources.taxonomy)) from None
     assert isinstance(tree, Taxonomy)
     return tree
-
-
-def _within_reach(deciding: Deciding, run: Run) -> Run:
-    """The part of the runs that judges may be asked about; other items need no text or picture."""
-    deep = depth_of(deciding.universe, deciding.question.measure)
-    return Run(run.frame.filter(pl.col("rank") <= deep), run.ties)
 
 
 def _refuse_dangling(run: Run | None, pairs: pl.DataFrame | None, items: pl.DataFrame, queries: pl.DataFrame) -> None:

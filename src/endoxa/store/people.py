@@ -48,11 +48,6 @@ class Invitation:
             return "expired"
         return "used" if self.used_at is not None else "open"
 
-    def opens(self, now: float) -> bool:
-        """Whether the link is valid now: an organiser's link works once, any other until it expires."""
-        state = self.state(now)
-        return state == "open" or (state == "used" and self.role != "organiser")
-
 
 @dataclass(frozen=True)
 class Visitor:
@@ -160,15 +155,16 @@ def _invitations(*which: sa.ColumnElement[bool]) -> sa.Select[Any]:
 
 
 def need_open(invitation: Invitation, now: float) -> None:
-    """Refuse a link that is no longer valid, with the reason."""
-    if invitation.opens(now):
+    """Refuse a link that is no longer valid, with the reason: an organiser's works once, any other until it expires."""
+    state = invitation.state(now)
+    if state == "open" or (state == "used" and invitation.role != "organiser"):
         return
     why = {
         "withdrawn": ("this link was withdrawn", "ask the organiser for a new one"),
         "expired": ("this link has expired", "ask the organiser for a new one. Your answers are saved"),
         "used": ("this link works once and was used before", "endoxa study serve prints a new one at every start"),
     }
-    problem, remedy = why[invitation.state(now)]
+    problem, remedy = why[state]
     raise RefusedError(problem, 410, remedy=remedy)
 
 

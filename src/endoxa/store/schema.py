@@ -21,8 +21,10 @@ NAMES = {
 metadata = sa.MetaData(naming_convention=NAMES)
 
 
-def _key() -> sa.Column[int]:
-    return sa.Column("id", sa.Integer, primary_key=True, autoincrement=True)
+def _table(name: str, *parts: sa.schema.SchemaItem) -> sa.Table:
+    """A table; its key is a number if it gives no other."""
+    key = sa.Column("id", sa.Integer, primary_key=True, autoincrement=True)
+    return sa.Table(name, metadata, *([] if any(getattr(one, "primary_key", 0) for one in parts) else [key]), *parts)
 
 
 def _study(*, index: bool = False) -> sa.Column[int]:
@@ -43,10 +45,8 @@ def _moment(name: str, *, null: bool = False) -> sa.Column[float]:
     return sa.Column(name, sa.Double, nullable=null)
 
 
-studies = sa.Table(
+studies = _table(
     "studies",
-    metadata,
-    _key(),
     sa.Column("name", sa.String(60), nullable=False, unique=True),
     sa.Column("settings", sa.JSON, nullable=False),
     sa.Column("state", sa.String(10), nullable=False),  # open, closed, deleted
@@ -54,10 +54,8 @@ studies = sa.Table(
     _moment("created_at"),
 )
 
-documents = sa.Table(  # runs, taxonomy, and the submissions of participants
+documents = _table(  # runs, taxonomy, and the submissions of participants
     "documents",
-    metadata,
-    _key(),
     _study(index=True),
     sa.Column("kind", sa.String(20), nullable=False),
     _text("name"),
@@ -68,10 +66,8 @@ documents = sa.Table(  # runs, taxonomy, and the submissions of participants
 )
 
 items, queries = (
-    sa.Table(
+    _table(
         name,
-        metadata,
-        _key(),
         _study(),
         _text("name"),
         _text("text", null=True),
@@ -82,10 +78,8 @@ items, queries = (
     for name in ("items", "queries")
 )
 
-invitations = sa.Table(
+invitations = _table(
     "invitations",
-    metadata,
-    _key(),
     sa.Column(
         "study_id", sa.ForeignKey("studies.id"), nullable=True, index=True
     ),  # null for an organiser and for searches
@@ -98,10 +92,8 @@ invitations = sa.Table(
     _moment("used_at", null=True),
 )
 
-raters = sa.Table(
+raters = _table(
     "raters",
-    metadata,
-    _key(),
     _study(),
     sa.Column("nickname", sa.String(60), nullable=False),
     sa.Column("folded", sa.String(120), nullable=False),  # without letter case
@@ -111,9 +103,8 @@ raters = sa.Table(
     sa.UniqueConstraint("study_id", "folded"),
 )
 
-sessions = sa.Table(
+sessions = _table(
     "sessions",
-    metadata,
     sa.Column("digest", sa.String(64), primary_key=True),
     sa.Column("invitation_id", sa.ForeignKey("invitations.id"), nullable=False, index=True),
     _moment("created_at"),
@@ -121,10 +112,8 @@ sessions = sa.Table(
     _moment("ended_at", null=True),
 )
 
-tasks = sa.Table(
+tasks = _table(
     "tasks",
-    metadata,
-    _key(),
     _study(),
     sa.Column("query_id", sa.ForeignKey("queries.id"), nullable=True),
     sa.Column("role", sa.String(10), nullable=False),  # practice, common, gold, attention, main
@@ -132,9 +121,8 @@ tasks = sa.Table(
     sa.Index("ix_tasks_study_id_role", "study_id", "role"),
 )
 
-task_items = sa.Table(
+task_items = _table(
     "task_items",
-    metadata,
     sa.Column("task_id", sa.ForeignKey("tasks.id"), primary_key=True),
     sa.Column("item_id", sa.ForeignKey("items.id"), primary_key=True),
     sa.Column("place", sa.Integer, nullable=False),
@@ -144,20 +132,16 @@ task_items = sa.Table(
     sa.Column("expected", sa.Text, nullable=True),  # the known answer of gold, attention and practice, as text
 )
 
-draws = sa.Table(  # which system drew what, for the verdict on the systems
+draws = _table(  # which system drew what, for the verdict on the systems
     "draws",
-    metadata,
-    _key(),
     _study(index=True),
     sa.Column("task_id", sa.ForeignKey("tasks.id"), nullable=False),
     sa.Column("item_id", sa.ForeignKey("items.id"), nullable=False),
     _text("system"),
 )
 
-assignments = sa.Table(  # a slot: one judge for one task; free where rater_id is null
+assignments = _table(  # a slot: one judge for one task; free where rater_id is null
     "assignments",
-    metadata,
-    _key(),
     _study(),
     sa.Column("task_id", sa.ForeignKey("tasks.id"), nullable=False),
     sa.Column("rater_id", sa.ForeignKey("raters.id"), nullable=True),
@@ -173,10 +157,8 @@ assignments = sa.Table(  # a slot: one judge for one task; free where rater_id i
     sa.Index("ix_assignments_rater", "rater_id", "state", "position"),
 )
 
-answers = sa.Table(
+answers = _table(
     "answers",
-    metadata,
-    _key(),
     _study(index=True),
     sa.Column("rater_id", sa.ForeignKey("raters.id"), nullable=False),
     sa.Column("task_id", sa.ForeignKey("tasks.id"), nullable=False),
@@ -203,10 +185,8 @@ answers = sa.Table(
     sa.Index("ix_answers_rater_task", "rater_id", "task_id"),
 )
 
-events = sa.Table(
+events = _table(
     "events",
-    metadata,
-    _key(),
     sa.Column("study_id", sa.ForeignKey("studies.id"), nullable=True, index=True),
     sa.Column("rater_id", sa.ForeignKey("raters.id"), nullable=True),
     sa.Column("kind", sa.String(30), nullable=False),
@@ -214,10 +194,8 @@ events = sa.Table(
     _moment("at"),
 )
 
-searches = sa.Table(
+searches = _table(
     "searches",
-    metadata,
-    _key(),
     sa.Column("name", sa.String(22), nullable=False, unique=True),  # random, as in its address
     sa.Column("invitation_id", sa.ForeignKey("invitations.id"), nullable=True, index=True),  # the owner; null: nobody
     _text("title"),
@@ -228,10 +206,8 @@ searches = sa.Table(
     _moment("taught_at", null=True),  # when it was added to the prior; a search is added once
 )
 
-search_events = sa.Table(
+search_events = _table(
     "search_events",
-    metadata,
-    _key(),
     sa.Column("search_id", sa.ForeignKey("searches.id"), nullable=False),
     sa.Column("number", sa.Integer, nullable=False),  # 1, 2, 3 … in its search
     sa.Column("key", sa.String(36), nullable=False),  # chosen by the page: an event sent twice is stored once
@@ -242,17 +218,14 @@ search_events = sa.Table(
     sa.UniqueConstraint("search_id", "key"),
 )
 
-search_shares = sa.Table(  # links that show one search, read-only
+search_shares = _table(  # links that show one search, read-only
     "search_shares",
-    metadata,
     sa.Column("invitation_id", sa.ForeignKey("invitations.id"), primary_key=True),
     sa.Column("search_id", sa.ForeignKey("searches.id"), nullable=False),
 )
 
-arm_counts = sa.Table(  # what earlier searches of a collection taught about each group of features and metric
+arm_counts = _table(  # what earlier searches of a collection taught about each group of features and metric
     "arm_counts",
-    metadata,
-    _key(),
     _text("collection"),
     sa.Column("arm", sa.String(60), nullable=False),  # look/cosine
     sa.Column("above", sa.Double, nullable=False),

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 from sqlalchemy.dialects import postgresql, sqlite
 
-from endoxa.errors import RefusedError, absent, did_you_mean
+from endoxa.errors import RefusedError, absent, did_you_mean, needed
 from endoxa.frozen import dataclass
 from endoxa.images.corpus import Corpus
 from endoxa.searches import session
@@ -154,10 +154,8 @@ def find(connection: Connection, name: str) -> Record:
 
 def owned(connection: Connection, name: str, owner: int) -> Record:
     """A person's own search of that name. Another's search is refused as if it did not exist."""
-    found = _one(connection, _records().where(s.searches.c.name == name, s.searches.c.invitation_id == owner))
-    if found is None:
-        raise absent("search")
-    return found
+    mine = _records().where(s.searches.c.name == name, s.searches.c.invitation_id == owner)
+    return needed(_one(connection, mine), "search")
 
 
 def listed(connection: Connection, *, owner: int | None = None, collection: str | None = None) -> list[Record]:
@@ -220,11 +218,6 @@ def following_key(search: Record, number: int) -> str:
 
 
 # ---- people -------------------------------------------------------------------------------------------
-
-
-def invite(connection: Connection, key: str, *, days: float = 30, now: float) -> str:
-    """The token of a link by which several people join, each by a nickname of their own."""
-    return people.invite(connection, key, None, "searcher", days=days, now=now)[1]
 
 
 def come_back(connection: Connection, key: str, nickname: str, *, days: float = 30, now: float) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from endoxa.errors import RefusedError, absent
+from endoxa.errors import RefusedError, needed
 from endoxa.frozen import dataclass
 from endoxa.store import schema as s
 from endoxa.store import statements as q
@@ -91,10 +91,8 @@ def tasks(
 
 def _lock(connection: Connection, study: Study, rater_id: int) -> int:
     """Lock the judge, so that two browsers act one after the other. Returns the judge's seed."""
-    row = connection.execute(q.SEED, {"rater": rater_id, "study": study.id}).one_or_none()
-    if row is None:
-        raise absent("judge")
-    return int(row.seed)
+    seed = connection.scalars(q.SEED, {"rater": rater_id, "study": study.id}).one_or_none()
+    return int(needed(seed, "judge"))
 
 
 def _prepare(connection: Connection, study: Study, rater_id: int, seed: int) -> None:
@@ -168,8 +166,8 @@ def progress(connection: Connection, study: Study, rater_id: int) -> Progress:
     }
     planned: dict[str, int] = {row.role: row.n for row in connection.execute(q.ROLES, {"study": study.id})}
 
-    def of(*states: str, but: tuple[str, ...] = ("practice",)) -> int:
-        return sum(n for (role, state), n in counts.items() if state in states and role not in but)
+    def of(*states: str, practice: bool = False) -> int:
+        return sum(n for (role, state), n in counts.items() if state in states and (role == "practice") == practice)
 
     had = {role: sum(n for (mine, _), n in counts.items() if mine == role) for role in planned}
     for role in q.BEFORE:  # tasks that are not assigned yet wait too
@@ -183,8 +181,7 @@ def progress(connection: Connection, study: Study, rater_id: int) -> Progress:
         left += free if limit is None else min(free, max(0, limit - taken))
         known = sum(counts.get((role, "waiting"), 0) for role in KNOWN)
         left += min(known, left // study.settings.gold_every)
-    practice = sum(n for (role, state), n in counts.items() if role == "practice" and state in {"waiting", "open"})
-    return Progress(done, done + before + left, practice if study.state == "open" else 0)
+    return Progress(done, done + before + left, of("waiting", "open", practice=True) if study.state == "open" else 0)
 
 
 def _free(connection: Connection, study: Study, rater_id: int, most: int) -> int:
@@ -202,10 +199,7 @@ def _shown(connection: Connection, rows: Sequence[Any]) -> list[Task]:
     """Tasks with their queries and items as a page shows them."""
     numbers = {"tasks": [row.task_id for row in rows]}
     found = {task.task_id: task for task in connection.execute(q.QUERIES, numbers)}
-    items = {
-        item.id: {"id": item.id, "text": item.text, "file": item.file, "name": item.name}
-        for item in connection.execute(q.ITEMS, numbers)
-    }
+    items = {item["id"]: dict(item) for item in connection.execute(q.ITEMS, numbers).mappings()}
     previous = _before_undo(connection, rows)
     shown_tasks = []
     for row in rows:
@@ -253,7 +247,7 @@ def answer(
             for given in responses
         ],
     )  # fmt: skip
-    _close(connection, slot.id, "answered", max(inserted.scalars()))
+    connection.execute(q.CLOSE, {"slot": slot.id, "as_state": "answered", "last": max(inserted.scalars())})
     if slot.state in {"skipped", "lapsed"}:
         _balance(connection, study, slot)
     feedback = _feedback(connection, study, rater_id, key) if slot.role == "practice" else None
@@ -272,7 +266,7 @@ def skip(
             raise RefusedError("tasks of this study cannot be skipped", 422, remedy="choose undecided instead")
         slot = _slot(connection, study, rater_id, task_id)
         number = _mark(connection, study, rater_id, slot, key, "skip", now, circumstances)
-        _close(connection, slot.id, "skipped", number)
+        connection.execute(q.CLOSE, {"slot": slot.id, "as_state": "skipped", "last": number})
         _balance(connection, study, slot)
     return Received(new, progress(connection, study, rater_id), None)
 
@@ -291,7 +285,7 @@ def undo(connection: Connection, study: Study, rater_id: int, key: str, *, now: 
     if last is None:
         raise RefusedError("there is nothing to undo")
     _mark(connection, study, rater_id, last, key, "undo", now, Circumstances())
-    _close(connection, last.id, "open", None)
+    connection.execute(q.CLOSE, {"slot": last.id, "as_state": "open", "last": None})
     if last.state == "skipped":
         _balance(connection, study, last)
     return _shown(connection, [last])[0], progress(connection, study, rater_id)
@@ -307,9 +301,7 @@ def _known_act(connection: Connection, rater_id: int, key: str, kind: str, task_
 
 def _slot(connection: Connection, study: Study, rater_id: int, task_id: int) -> Any:
     """The judge's slot of a task that was given to them."""
-    row = connection.execute(q.SLOT, {"rater": rater_id, "task": task_id}).one_or_none()
-    if row is None:
-        raise absent("task")
+    row = needed(connection.execute(q.SLOT, {"rater": rater_id, "task": task_id}).one_or_none(), "task")
     if study.state != "open":
         raise RefusedError("the study is closed and accepts no more answers; thank you for yours")
     return row
@@ -338,10 +330,6 @@ def _balance(connection: Connection, study: Study, slot: Any) -> None:
         spare = sa.select(a.c.id).where(a.c.task_id == slot.task_id, a.c.state == "free").limit(over)
         numbers = connection.scalars(spare.with_for_update(skip_locked=True)).all()
         connection.execute(sa.delete(a).where(a.c.id.in_(numbers)))
-
-
-def _close(connection: Connection, slot_id: int, state: str, answer_id: int | None) -> None:
-    connection.execute(q.CLOSE, {"slot": slot_id, "as_state": state, "last": answer_id})
 
 
 def _check(connection: Connection, study: Study, responses: Sequence[Response], members: set[int]) -> None:

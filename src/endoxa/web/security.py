@@ -11,7 +11,6 @@ from dataclasses import field
 from hashlib import sha256
 from ipaddress import ip_address, ip_network
 from threading import Lock
-from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
@@ -81,15 +80,11 @@ class Wrapper:
                 await with_headers(message)
 
         declared = Headers(scope=scope).get("content-length", "0")
-        if not is_length(declared, limit):
+        is_number = declared.isascii() and declared.isdigit() and len(declared) <= LENGTHY
+        if not is_number or int(declared) > limit:
             await _too_long(scope, limit)(scope, receive, with_headers)
             return
         await self.app(scope, counted, unless_over)
-
-
-def is_length(declared: str, limit: int) -> bool:
-    """Whether it is a number of bytes within the limit."""
-    return declared.isascii() and declared.isdigit() and len(declared) <= LENGTHY and int(declared) <= limit
 
 
 def _too_long(scope: Scope, limit: int) -> ASGIApp:
@@ -156,12 +151,6 @@ class Patience:
         while times and times[0] < self.clock() - self.window:
             times.popleft()
         return times
-
-
-def address_of(request: Request) -> str:
-    """The address of the client; for IPv6 its network."""
-    client: Any = request.client
-    return network_of(client.host if client else "?")
 
 
 def network_of(host: str) -> str:

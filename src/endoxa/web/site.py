@@ -28,7 +28,7 @@ from starlette.exceptions import HTTPException
 
 from endoxa.errors import EndoxaError, RefusedError
 from endoxa.frozen import dataclass
-from endoxa.web.security import HEADERS, Patience, Wrapper, address_of, csrf_of, need_own_page, need_token
+from endoxa.web.security import HEADERS, Patience, Wrapper, csrf_of, need_own_page, need_token, network_of
 
 HERE = Path(str(files("endoxa.web")))
 COOKIE = "endoxa"
@@ -137,7 +137,7 @@ class Site:
     @contextmanager
     def guarding(self, request: Request) -> Iterator[None]:
         """Around the check of a link: refusals are counted, and an address with too many is turned away."""
-        address = address_of(request)
+        address = network_of(request.client.host if request.client else "?")
         self.patience.check(address)
         try:
             yield

@@ -47,12 +47,10 @@ def better(evaluation: Evaluation, measure: str, *, width: float = 7.0) -> Figur
     mark = "Bold" if texts else "Dot"
     key = f"P(row better than column), {clean(measure)}. {mark}: the two can be told apart."
     legend = style.wrapped([key, note], wide)
-    top, bottom = 0.32, 0.5 + 0.18 * len(legend)
+    bottom = 0.5 + 0.18 * len(legend)
     each = 1 if cell > 0.16 else 5  # so that numbers of two digits do not touch
     heads = ["" if at % each else str(at) for at in range(1, len(order) + 1)]
-    margin = wide - left - cell * len(order)
-    figure, axes = style.canvas(wide, top + bottom + row * len(order), left=left, bottom=bottom, right=margin, top=top)
-    style.as_matrix(axes, names, heads, left=left, letters=letters)
+    figure, axes = style.matrix(names, heads, wide, left=left, cell=cell, row=row, bottom=bottom, letters=letters)
     for (i, j), one in cells.items():
         text = chance(one.better).replace(" ", "") if texts else ""
         style.add_cell(

@@ -48,10 +48,8 @@ def pairs(
     adjusted = any(one.adjusted for one in cells.values())
     key = f"Row minus column, {clean(measure)}. {'*' if texts else 'Dot'}: p < {alpha:.2g}"
     legend = style.wrapped([f"{key}{', adjusted for the number of comparisons' if adjusted else ''}."], wide)
-    top, bottom = 0.32, 0.14 + 0.18 * len(legend)
-    margin = wide - left - cell * len(columns)
-    figure, axes = style.canvas(wide, top + bottom + row * len(order), left=left, bottom=bottom, right=margin, top=top)
-    style.as_matrix(axes, names, heads, left=left, letters=letters)
+    bottom = 0.14 + 0.18 * len(legend)
+    figure, axes = style.matrix(names, heads, wide, left=left, cell=cell, row=row, bottom=bottom, letters=letters)
     reach = max((abs(one.difference) for one in cells.values() if not math.isnan(one.difference)), default=0) or 1
     for (i, j), one in cells.items():
         strength = 0 if math.isnan(one.difference) else abs(one.difference) / reach

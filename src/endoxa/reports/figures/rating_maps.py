@@ -152,9 +152,8 @@ def selection(frame: pl.DataFrame, *, width: float = 7.0) -> Figure:
     cell = min(max((width - left - 0.15) / len(order), 0.36 if texts else 0.17), 0.85)
     row = min(cell, 0.45)
     wide = max(left + cell * len(order) + 0.15, width if narrow else 4.5)
-    margin = wide - left - cell * len(order)
-    figure, axes = style.canvas(wide, 0.7 + row * len(order), left=left, bottom=0.15, right=margin, top=0.55)
-    style.as_matrix(axes, names, [str(at + 1) for at in range(len(order))], left=left, letters=10)
+    heads = [str(at + 1) for at in range(len(order))]
+    figure, axes = style.matrix(names, heads, wide, left=left, cell=cell, row=row, bottom=0.15, top=0.55)
     axes.set_xlabel("pairs chosen by", fontsize=9, color=style.MUTED)
     reach = max((abs(r) for r in frame["r"].drop_nans().to_list()), default=1.0) or 1.0
     for system, by, r, pairs in frame.iter_rows():

@@ -119,8 +119,13 @@ def footer(figure: Figure, lines: Sequence[str]) -> None:
         figure.text(0.15 / wide, (0.06 + place * 0.18) / tall, text, fontsize=9, color=MUTED, va="bottom")
 
 
-def as_matrix(axes: Axes, names: Sequence[str], heads: Sequence[str], *, left: float, letters: float) -> None:
-    """Make the axes those of a matrix: a row per name, a column per head, nothing but cells."""
+def matrix(
+    names: Sequence[str], heads: Sequence[str], wide: float, *, left: float, cell: float, row: float, bottom: float,
+    top: float = 0.32, letters: float = 10,
+) -> tuple[Figure, Axes]:  # fmt: skip
+    """A figure of a matrix: a row per name, a column per head, nothing but cells; all lengths in inches."""
+    right = wide - left - cell * len(heads)
+    figure, axes = canvas(wide, top + bottom + row * len(names), left=left, bottom=bottom, right=right, top=top)
     axes.set_xlim(-0.5, len(heads) - 0.5)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.spines[:].set_visible(False)
@@ -130,6 +135,7 @@ def as_matrix(axes: Axes, names: Sequence[str], heads: Sequence[str], *, left: f
     axes.set_yticks(range(len(names)), names, ha="left", fontsize=letters)
     axes.tick_params(length=0)
     axes.tick_params(axis="y", pad=(left - 0.15) * 72)
+    return figure, axes
 
 
 def add_cell(

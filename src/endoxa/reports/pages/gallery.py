@@ -71,11 +71,10 @@ def gallery(
     by_query: dict[str, dict[str, list[Result]]] = {query: {s: [] for s in run.systems} for query in order}
     rows = top.filter(pl.col("query").is_in(order)).sort("rank")
     for system, query, item, block, score in rows.select("system", "query", "item", "block", "score").iter_rows():
-        probable = [(name, known.get((query, item), 0.0)) for name, (_, known) in named.items()]
-        one = Result(
-            item, clean(captions.get(item, item)), _score(score), [(name, _chance(p), p) for name, p in probable],
-            (system, query, block) in tied,
-        )  # fmt: skip
+        known = [(name, p_of.get((query, item), 0.0)) for name, (_, p_of) in named.items()]
+        chances = [(name, f"{p:g}" if p in {0, 1} else number(p, 2), p) for name, p in known]
+        tie = (system, query, block) in tied
+        one = Result(item, clean(captions.get(item, item)), _score(score), chances, tie)
         by_query[query][system].append(one)
     kinds = categories or {}
     asked = [
@@ -108,10 +107,6 @@ def probabilities_of(belief: Belief, *, rel: float = 1.0) -> dict[tuple[str, str
     frame = belief.frame.filter(pl.col("grade") >= rel)
     sums = frame.group_by("query", "item").agg((pl.col("weight") * pl.col("p")).sum().alias("p"))
     return {(query, item): p for query, item, p in sums.select("query", "item", "p").iter_rows()}
-
-
-def _chance(p: float) -> str:
-    return "0" if p == 0 else "1" if p == 1 else number(p, 2)
 
 
 def _score(score: float) -> str:

@@ -71,16 +71,6 @@ class Collection:
             return np.zeros(len(self.features), np.int64)
         return np.asarray(np.bincount(stacks)[stacks] - 1, dtype=np.int64)
 
-    @property
-    def has_words(self) -> bool:
-        """Whether any picture has words, if only in its name."""
-        return any(self.features.spoken)
-
-    @property
-    def has_map(self) -> bool:
-        """Whether there is anything to lay out."""
-        return len(self.features) > 1 and bool(self.features.groups)
-
     def view(self, group: str, path: str, columns: int, rows: int) -> list[dict[str, Any]]:
         """A view of the map: pictures that stand for those in their cell. Grids are laid out when first seen."""
         groups = [ALL, *(one.name for one in self.features.groups)]

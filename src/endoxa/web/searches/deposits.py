@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
-from endoxa.errors import RefusedError, absent
+from endoxa.errors import RefusedError, needed
 from endoxa.frozen import dataclass
 from endoxa.io.picture_copies import copy_apart
 from endoxa.io.pictures import LARGE
@@ -63,10 +63,7 @@ class Deposits:
 
     def uploaded(self, search: str, sha: str) -> Path:
         """The uploaded picture of a search."""
-        found = self.find(search, f"{sha}.jpg")
-        if found is None:
-            raise absent("picture")
-        return found
+        return needed(self.find(search, f"{sha}.jpg"), "picture")
 
     def find(self, search: str, name: str) -> Path | None:
         """The file of that name, kept or passing."""

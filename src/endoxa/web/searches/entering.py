@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from endoxa.errors import RefusedError, absent
+from endoxa.errors import RefusedError, needed
 from endoxa.store import people, searches
 from endoxa.web.searches.search_app import SearchServer
 from endoxa.web.searches.search_bodies import Id
@@ -75,15 +75,9 @@ def _page(server: SearchServer, request: Request, token: str, *, error: str | No
     people.need_open(found, server.now())
     number = len(server.collection.features)
     count = "There is one picture here." if number == 1 else f"There are {number:,} pictures here."
-    values: dict[str, Any] = {
-        "action": f"/join/{token}",
-        "collection": server.collection.name,
-        "count": count,
-        "error": error,
-    }
     page = server.site.page(
-        "enter.html", request, 422 if error else 200, nickname=found.nickname or "", looks=found.role == "viewer",
-        **values,
+        "enter.html", request, 422 if error else 200, action=f"/join/{token}", collection=server.collection.name,
+        count=count, error=error, nickname=found.nickname or "", looks=found.role == "viewer",
     )  # fmt: skip
     return server.site.expect_join(request, page)
 
@@ -92,9 +86,7 @@ def _look(server: SearchServer, request: Request, invitation: people.Invitation)
     """Open a shared search. Whoever searches here already stays signed in as themselves."""
     people.need_open(invitation, server.now())
     with server.home.store.reading() as connection:
-        name = searches.shown_to(connection, invitation.id)
-    if name is None:
-        raise absent("search")
+        name = needed(searches.shown_to(connection, invitation.id), "search")
     visitor = server.known(request)
     if visitor is None or visitor.role != "searcher":
         with server.home.store.writing() as connection:

@@ -61,11 +61,6 @@ class Access:
     loaded: LoadedSearch
     may: May
 
-    @property
-    def search(self) -> Search:
-        """The search."""
-        return self.loaded.search
-
 
 @dataclass(frozen=True)
 class SearchServer:

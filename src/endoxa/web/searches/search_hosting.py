@@ -10,7 +10,7 @@ from endoxa.images.corpus import Corpus
 from endoxa.searches.arms import Features
 from endoxa.searches.seeking import Search
 from endoxa.searches.session import Settings
-from endoxa.store import searches
+from endoxa.store import people, searches
 from endoxa.store.home import Home
 from endoxa.web.searches.collection import Collection
 from endoxa.web.searches.search_app import SearchServer, create_search_app
@@ -30,7 +30,7 @@ def serve(
     server = SearchServer(home, address, Collection(corpus, features, home.files), settings=settings or Settings())
     with home.store.writing() as connection:
         if several:
-            token = searches.invite(connection, home.key, now=server.now())
+            _, token = people.invite(connection, home.key, None, "searcher", now=server.now())
         else:
             token = searches.come_back(connection, home.key, ALONE, now=server.now())
     home.remember(address)

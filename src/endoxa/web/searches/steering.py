@@ -16,7 +16,8 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse
 from starlette.requests import ClientDisconnect
 
-from endoxa.errors import RefusedError, absent
+from endoxa.errors import RefusedError, needed
+from endoxa.formatting import capitalised
 from endoxa.io.sketch_files import read_sketch
 from endoxa.searches import session
 from endoxa.searches.seeking import start_detail
@@ -148,11 +149,9 @@ def router(server: SearchServer) -> APIRouter:
     @api.get("/{name}/rounds/{number}", response_model=b.PageOut)
     def one_round(request: Request, name: b.Id, number: b.Place) -> Any:
         """A page as it was shown, with the marks that count now."""
-        access = server.access(request, name)
-        page = next((page for page in access.search.rounds if page.round == number), None)
-        if page is None:
-            raise absent("round")
-        return _page(server.collection, access.search.state, page)
+        search = server.access(request, name).loaded.search
+        page = next((page for page in search.rounds if page.round == number), None)
+        return _page(server.collection, search.state, needed(page, "round"))
 
     @api.post("/{name}/links", response_model=b.LinkOut, status_code=201)
     def links(request: Request, name: b.Id, body: b.LinkBody) -> Any:
@@ -204,8 +203,10 @@ def _act(server: SearchServer, loaded: LoadedSearch, body: Any) -> None:
         if error.status == 409:
             server.leave(loaded.record.name)
         raise
-    if body.kind == "close":
-        _closed(server, loaded)
+    if body.kind == "close":  # what it taught is kept; pictures that were brought, and not kept, go
+        if loaded.record.forked is None:
+            _teach(server, loaded)
+        server.deposits.forget_search(loaded.record.name)
 
 
 def _detail(server: SearchServer, loaded: LoadedSearch, body: Any) -> dict[str, Any]:
@@ -226,13 +227,6 @@ def _item(collection: Collection, place: int) -> str:
     if place >= len(collection.features):
         raise RefusedError(f"the collection has {len(collection.features):,} pictures, no picture {place}", 422)
     return collection.features.items[place]
-
-
-def _closed(server: SearchServer, loaded: LoadedSearch) -> None:
-    """What a closed search taught is kept; pictures that were brought, and not kept, go."""
-    if loaded.record.forked is None:
-        _teach(server, loaded)
-    server.deposits.forget_search(loaded.record.name)
 
 
 def _teach_last(server: SearchServer, owner: int, collection: str) -> None:
@@ -260,12 +254,21 @@ def _standing(server: SearchServer, access: Access) -> dict[str, Any]:
     with loaded.lock:
         search = loaded.search
         notes = _page_made(server, access)
-        state = search.state
+        state, at = search.state, collection.features.place
         return {
             "id": loaded.record.name, "title": _title(loaded.record, state), "number": state.number,
-            "round": state.page.round if state.page else 0, "query": _query(collection, state),
-            "page": _page(collection, state, state.page), "marks": _marks(collection, state),
-            "rounds": [_round(state, page) for page in search.rounds],
+            "round": state.page.round if state.page else 0,
+            "query": {
+                "picture": at.get(state.query.item or ""), "upload": state.query.upload,
+                "sketch": state.query.sketch is not None, "words": state.query.words,
+            },
+            "page": _page(collection, state, state.page),
+            "marks": [{"place": at[item], "grade": grade} for item, grade in state.marks.items() if item in at],
+            "rounds": [
+                {"number": page.number, "round": page.round, "shown": len(page.items),
+                 "marked": sum(item in state.marks for item in page.items)}
+                for page in search.rounds
+            ],
             "groups": [
                 {"name": one.name, "weight": one.weight, "metric": one.metric, "setting": one.setting}
                 for one in search.groups
@@ -279,7 +282,7 @@ def _standing(server: SearchServer, access: Access) -> dict[str, Any]:
 
 def _page_made(server: SearchServer, access: Access) -> list[str]:
     """Make the page that is due; why not, if what the query needs is gone: then it can still be changed."""
-    search = access.search
+    search = access.loaded.search
     if not search.state.due or access.may != "act" or search.changed or search.state.closed:
         return []
     try:
@@ -288,16 +291,8 @@ def _page_made(server: SearchServer, access: Access) -> list[str]:
     except RefusedError as error:
         if error.status != GONE:
             raise
-        return [f"{str(error)[:1].upper()}{str(error)[1:]}."]
+        return [f"{capitalised(str(error))}."]
     return []
-
-
-def _query(collection: Collection, state: State) -> dict[str, Any]:
-    query = state.query
-    return {
-        "picture": collection.features.place.get(query.item or ""), "upload": query.upload,
-        "sketch": query.sketch is not None, "words": query.words,
-    }  # fmt: skip
 
 
 def _page(collection: Collection, state: State, page: Any) -> dict[str, Any]:
@@ -311,16 +306,6 @@ def _page(collection: Collection, state: State, page: Any) -> dict[str, Any]:
         if item in place
     ]
     return {"round": page.round, "tiles": tiles}
-
-
-def _marks(collection: Collection, state: State) -> list[dict[str, Any]]:
-    place = collection.features.place
-    return [{"place": place[item], "grade": grade} for item, grade in state.marks.items() if item in place]
-
-
-def _round(state: State, page: Any) -> dict[str, Any]:
-    marked = sum(item in state.marks for item in page.items)
-    return {"number": page.number, "round": page.round, "shown": len(page.items), "marked": marked}
 
 
 def _places(collection: Collection, items: Any) -> list[int]:

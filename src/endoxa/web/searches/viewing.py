@@ -36,7 +36,7 @@ def router(server: SearchServer) -> APIRouter:
                 {"value": value, "label": label, "key": str(value + 3)}
                 for value, label in enumerate(FIVE_LABELS, start=-2)
             ],
-            "words": pictures.has_words, "map": pictures.has_map,
+            "words": any(features.spoken), "map": len(features) > 1 and bool(features.groups),
         }  # fmt: skip
 
     @api.get("/items", response_model=b.ItemsOut)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DatabaseError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from endoxa.errors import RefusedError, absent
+from endoxa.errors import RefusedError, absent, needed
 from endoxa.frozen import dataclass
 from endoxa.store import catalogue, people
 from endoxa.store.catalogue import Study
@@ -42,17 +41,9 @@ class Studio:
         """The site that its pages stand on."""
         return Site(self.home.key, self.url, "study", TEMPLATES, self.now)
 
-    def reading(self) -> AbstractContextManager[Connection]:
-        """A connection for reading."""
-        return self.home.store.reading()
-
-    def writing(self, *, lasting: bool = True) -> AbstractContextManager[Connection]:
-        """A transaction that is on the disk when it ends; see `Store.writing`."""
-        return self.home.store.writing(lasting=lasting)
-
     def visitor(self, request: Request) -> Visitor:
         """The person whose browser this is. An act must come from our own page and carry its token."""
-        with self.reading() as connection:
+        with self.home.store.reading() as connection:
             return self._visitor(connection, request)
 
     def _visitor(self, connection: Connection, request: Request, *, acts: bool = True) -> Visitor:
@@ -66,12 +57,12 @@ class Studio:
 
     def invitation(self, request: Request, token: str) -> people.Invitation:
         """The invitation of a link. Wrong links are counted, and too many are refused."""
-        with self.site.guarding(request), self.reading() as connection:
+        with self.site.guarding(request), self.home.store.reading() as connection:
             return people.invitation_of(connection, self.home.key, token)
 
     def need_open(self, request: Request, invitation: people.Invitation) -> None:
         """Refuse a link that is no longer valid, unless this browser used it and got no reply."""
-        with self.reading() as connection:
+        with self.home.store.reading() as connection:
             if people.joined(connection, invitation, self.site.join_key(request), now=self.now()) is None:
                 people.need_open(invitation, self.now())
 
@@ -81,7 +72,7 @@ class Studio:
 
     def study(self, name: str) -> Study:
         """The study of that name."""
-        with self.reading() as connection:
+        with self.home.store.reading() as connection:
             return self._study(connection, name)
 
     def _study(self, connection: Connection, name: str) -> Study:
@@ -95,7 +86,7 @@ class Studio:
 
         With acts=False the caller checks the token of an act, which is in a form that is not read yet.
         """
-        with self.reading() as connection:
+        with self.home.store.reading() as connection:
             visitor, study = self._visitor(connection, request, acts=acts), self._study(connection, name)
         if visitor.role != role or visitor.study_id != study.id:
             raise absent("study")
@@ -104,9 +95,7 @@ class Studio:
     def judge(self, request: Request, name: str) -> tuple[Study, int]:
         """The study and the number of its judge."""
         study, visitor = self.member(request, name, "judge")
-        if visitor.rater_id is None:
-            raise absent("study")
-        return study, visitor.rater_id
+        return study, needed(visitor.rater_id, "study")
 
     def organiser(self, request: Request) -> Visitor:
         """The organiser; anybody else is refused."""

@@ -24,7 +24,7 @@ def serve(home: Home, host: str, port: int, url: str | None, *, started: Callabl
     listening = listen(host, port)
     address = address_at(host, listening, url)
     studio = Studio(home, address)
-    with studio.writing() as connection:
+    with studio.home.store.writing() as connection:
         _, token = people.invite(connection, home.key, None, "organiser", days=1, now=studio.now())
     home.remember(address)
     stop = threading.Event()
@@ -42,7 +42,7 @@ def _plan(studio: Studio, stop: threading.Event) -> None:
     """Plan the next round of a study when few tasks of the last one are left."""
     while not stop.wait(INTERVAL):
         try:
-            with studio.reading() as connection:
+            with studio.home.store.reading() as connection:
                 names = [study.name for study in catalogue.listed(connection) if study.settings.rounds > 1]
         except SQLAlchemyError as error:  # try again at the next check
             log.warning("%s", told(error, studio.home.store))

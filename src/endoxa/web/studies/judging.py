@@ -37,7 +37,7 @@ def router(studio: Studio) -> APIRouter:
         if found.role == "organiser":
             raise absent("page")
         try:
-            with studio.writing() as connection:
+            with studio.home.store.writing() as connection:
                 secret = people.join(connection, found, nickname, key=studio.site.join_key(request), now=studio.now())
         except RefusedError as error:
             if error.status != 422:
@@ -60,7 +60,7 @@ def router(studio: Studio) -> APIRouter:
     def me(request: Request, study: Name) -> Any:
         """The study as this judge sees it, and the judge's progress."""
         found, rater = studio.judge(request, study)
-        with studio.reading() as connection:
+        with studio.home.store.reading() as connection:
             progress = work.progress(connection, found, rater)
             tree = catalogue.taxonomy_of(connection, found)
         judge = {"nickname": studio.visitor(request).nickname}
@@ -72,7 +72,7 @@ def router(studio: Studio) -> APIRouter:
         found, rater = studio.judge(request, study)
         if found.settings.choose == "decide":  # a judge must not run out of pairs before it is settled
             making.plan_if_due(studio.home, found.name, now=studio.now())
-        with studio.writing(lasting=False) as connection:
+        with studio.home.store.writing(lasting=False) as connection:
             given, progress = work.tasks(connection, found, rater, count=count, now=studio.now())
         return {"tasks": [_task(studio, found, task) for task in given], "progress": _progress(progress, found)}
 
@@ -88,20 +88,24 @@ def router(studio: Studio) -> APIRouter:
         )  # fmt: skip
         given = [kinds.Response(**response.model_dump()) for response in body.responses]
         key, now = str(body.key), studio.now()
-        with studio.writing() as connection:
+        with studio.home.store.writing() as connection:
             if body.kind == "skip":
                 received = work.skip(connection, found, rater, body.task, key, circumstances, now=now)
             else:
                 received = work.answer(connection, found, rater, body.task, key, given, circumstances, now=now)
         if not received.new:
             response.status_code = 200
-        return {"progress": _progress(received.progress, found), "feedback": _feedback(found, received.feedback)}
+        labels = {f"{grade.value:g}": grade.label for grade in found.settings.shape.grades}
+        feedback = received.feedback and [
+            {**row, "expected_label": labels.get(row["expected"] or "", row["expected"])} for row in received.feedback
+        ]
+        return {"progress": _progress(received.progress, found), "feedback": feedback}
 
     @api.post("/undo", response_model=b.UndoneOut)
     def undo(request: Request, study: Name, body: b.UndoBody) -> Any:
         """Undo the last answer or skip."""
         found, rater = studio.judge(request, study)
-        with studio.writing() as connection:
+        with studio.home.store.writing() as connection:
             task, progress = work.undo(connection, found, rater, str(body.key), now=studio.now())
         return {"task": _task(studio, found, task), "progress": _progress(progress, found)}
 
@@ -109,14 +113,14 @@ def router(studio: Studio) -> APIRouter:
     def events(request: Request, study: Name, body: b.EventBody) -> None:
         """Record an event such as pause or resume."""
         found, rater = studio.judge(request, study)
-        with studio.writing(lasting=False) as connection:
+        with studio.home.store.writing(lasting=False) as connection:
             catalogue.note(connection, found.id, body.kind, now=studio.now(), rater_id=rater)
 
     @api.post("/leave", status_code=204)
     def leave(request: Request, response: Response, study: Name) -> None:
         """End this browser's session; the link opens a new one."""
         studio.judge(request, study)
-        with studio.writing() as connection:
+        with studio.home.store.writing() as connection:
             people.leave(connection, studio.site.secret(request), now=studio.now())
         studio.site.sign_out(response)
 
@@ -147,7 +151,7 @@ def _join_page(studio: Studio, request: Request, token: str, *, error: str | Non
 
 
 def _study_of(studio: Studio, invitation: people.Invitation) -> Study:
-    with studio.reading() as connection:
+    with studio.home.store.reading() as connection:
         return next(study for study in catalogue.listed(connection) if study.id == invitation.study_id)
 
 
@@ -209,22 +213,14 @@ def _shown(studio: Studio, study: Study, row: dict[str, Any], alt: str) -> dict[
     }  # fmt: skip
 
 
-def _feedback(study: Study, feedback: list[dict[str, Any]] | None) -> list[dict[str, Any]] | None:
-    if feedback is None:
-        return None
-    labels = {f"{grade.value:g}": grade.label for grade in study.settings.shape.grades}
-    return [{**row, "expected_label": labels.get(row["expected"] or "", row["expected"])} for row in feedback]
-
-
 def _picture(studio: Studio, request: Request, name: str, sha: str, *, small: bool) -> Response:
     """A picture of the visitor's own study; a name is looked up in the database before it reaches the disk."""
     visitor = studio.visitor(request)
     study = studio.study(name)
-    if visitor.role != "organiser" and visitor.study_id != study.id:
+    is_mine = visitor.role == "organiser" or visitor.study_id == study.id
+    if not is_mine or not re.fullmatch("[0-9a-f]{64}", sha):
         raise absent("picture")
-    if not re.fullmatch("[0-9a-f]{64}", sha):
-        raise absent("picture")
-    with studio.reading() as connection:
+    with studio.home.store.reading() as connection:
         known = any(
             catalogue.count_rows(connection, table, table.c.study_id == study.id, table.c.file == sha)
             for table in (s.items, s.queries)

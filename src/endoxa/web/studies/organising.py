@@ -49,7 +49,7 @@ class Latest:
             before = self.kept.get(study.name)
             if before is not None and 0 <= now - before[0] < self.seconds:
                 return before[1]
-            with studio.reading() as connection:
+            with studio.home.store.reading() as connection:
                 found = status.status(connection, study, now=now)
             self.kept[study.name] = (now, found)
             return found
@@ -68,7 +68,7 @@ def router(studio: Studio) -> APIRouter:
     @contextmanager
     def changing(request: Request, name: str) -> Iterator[tuple[Connection, Study]]:
         found = owned(request, name)
-        with studio.writing() as connection:
+        with studio.home.store.writing() as connection:
             yield connection, found
         latest.kept.clear()
 
@@ -87,15 +87,19 @@ def router(studio: Studio) -> APIRouter:
         found = studio.invitation(request, token)
         if found.role != "organiser":
             raise absent("page")
-        with studio.writing() as connection:
+        with studio.home.store.writing() as connection:
             secret = people.join(connection, found, "", key=studio.site.join_key(request), now=studio.now())
         return studio.sign_in(RedirectResponse("/dashboard", 303), secret)
 
     @here.get("/dashboard", response_class=HTMLResponse, include_in_schema=False)
     def overview(request: Request) -> Response:
         studio.organiser(request)
-        with studio.reading() as connection:
-            rows = [_row(connection, study) for study in catalogue.listed(connection)]
+        with studio.home.store.reading() as connection:
+            rows = [
+                {"name": study.name, "title": study.settings.heading, "screen": study.settings.screen,
+                 "state": study.state, **records.progress(connection, study)}
+                for study in catalogue.listed(connection)
+            ]  # fmt: skip
         return studio.site.page("studies.html", request, studies=rows)
 
     @here.get("/dashboard/{study}", response_class=HTMLResponse, include_in_schema=False)
@@ -164,7 +168,7 @@ def router(studio: Studio) -> APIRouter:
     ) -> Response:
         """All answers as a file."""
         found = owned(request, study)
-        with tempfile.TemporaryDirectory() as folder, studio.reading() as connection:
+        with tempfile.TemporaryDirectory() as folder, studio.home.store.reading() as connection:
             target = Path(folder) / f"answers.{form}"
             exports.export(connection, found, target, form, history=history)
             content = target.read_bytes()
@@ -174,8 +178,3 @@ def router(studio: Studio) -> APIRouter:
 
     here.include_router(api)
     return here
-
-
-def _row(connection: Connection, study: Study) -> dict[str, Any]:
-    shown = {"name": study.name, "title": study.settings.heading, "screen": study.settings.screen, "state": study.state}
-    return shown | records.progress(connection, study)

@@ -110,5 +110,5 @@ def _mine(studio: Studio, study: Study, visitor: Visitor) -> list[Any]:
     wanted = sa.select(d.id, d.name, d.detail, d.created_at).where(
         d.study_id == study.id, d.kind == "submission", d.invitation_id == visitor.invitation_id
     )
-    with studio.reading() as connection:
+    with studio.home.store.reading() as connection:
         return list(connection.execute(wanted.order_by(d.id)))
