@@ -28,6 +28,7 @@ from endoxa.tables import COUNTED, Floats, Ints, Opinions, Run
 
 FIRST = 10  # at most that many first results of each query are compared
 TYPICAL = 1 / 8  # of the width of the scale: the size of a difference that the intervals are best for
+ROUNDING = 1e-12  # relative to the width of the scale: smaller differences are 0
 REACHED = 0.5  # least share of a system's first results that the rated pairs stand for
 RESAMPLES = 500  # of the pairs, for the interval of agreement
 NO_AGREEMENT = 0.1  # below this alpha judges do not agree
@@ -222,6 +223,7 @@ def _compared(
     compared = []
     for a, b in couples:
         difference = means[a] - means[b]
+        difference = 0.0 if abs(difference) < ROUNDING * width else difference
         bearing = (returned[a] > 0) | (returned[b] > 0)
         found = NOTHING
         if not math.isnan(difference):
