@@ -79,10 +79,10 @@ NOTES: dict[str, Template] = {
         f"on the scale from {lowest:g} to {highest:g}."
     ),
     "study.doubts": lambda confidence, judges, pairs: (
-        "The intervals cover other queries and pairs that were not asked"
-        + (", but no other judges, because there is only one" if judges == 1 else ", and other judges")
-        + f" ({confidence:.0%}{', all pairs of systems together' if pairs > 1 else ''}). You may look at any time and "
-        "stop early."
+        ("The intervals cover other queries and pairs that were not asked, but no other judges: there is only one."
+         if judges == 1 else "The intervals cover other judges, other queries and pairs that were not asked.")
+        + f" They hold at {confidence:.0%}{' for all pairs of systems together' if pairs > 1 else ''}, however often "
+        "you look."
     ),
     "study.one_by_one":
         "The pairs of this study were drawn one by one to settle a question; endoxa decide compares the systems.",

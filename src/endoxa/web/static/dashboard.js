@@ -130,7 +130,7 @@ function verdict(data) {
   const words = (texts, kind) => texts.filter(Boolean).map((text) => element("p", { class: kind }, text));
   if (!data.systems.length) return words(data.notes, "note");
   return [
-    words(data.leads, "notice"),
+    data.leads.length ? element("p", {}, element("b", {}, data.leads[0]), ` ${data.leads.slice(1).join(" ")}`) : [],
     element(
       "ul",
       { class: "bars" },
