@@ -13,6 +13,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
 Kind = Literal["warning", "note"]
+BEFORE = frozenset({  # warnings that stand before the answer, because it means little without them
+    "study.no_agreement", "study.no_agreement_follows", "study.agreement_unsure", "study.agreement_unsure_follows",
+})  # fmt: skip
 TEXT = "text"  # the code of a note of which only the sentence is known
 ODD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # facts in a file that are none of ours
 

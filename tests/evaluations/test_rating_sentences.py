@@ -11,6 +11,7 @@ from evaluation_samples import SCRIPT, sample_ratings
 from endoxa.evaluations.rating_sentences import answer, cautions
 from endoxa.evaluations.ratings import FIGURES, Analysis, evaluation_of, figures_of
 from endoxa.notes import texts
+from endoxa.studies.comparison import Comparison
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,10 @@ def found() -> Analysis:
 
 def test_who_follows_people_best_is_the_highest_held_out(found: Analysis) -> None:
     text = answer(found, name=lambda name: f"«{name}»")
-    assert text.startswith("The scores of «good» follow people’s ratings best: r = 0.")
+    assert "The scores of «good» follow people’s ratings best: r = 0." in text
+    assert isinstance(found.comparison, Comparison)
+    first, second = found.comparison.systems["system"][:2]
+    assert text.startswith(f"«{first}» and «{second}» cannot be told apart: the mean ratings of their first 8 results")
     assert "5 raters agree with alpha" in text
     assert found.first is not None
     frame = found.first.frame
@@ -67,7 +71,7 @@ def test_an_evaluation_of_ratings(found: Analysis) -> None:
     assert found.first is not None
     first = evaluation.summary.filter(pl.col("measure") == "r, isotonic")
     assert first["value"].to_list() == found.first.frame["held_out"].to_list()
-    assert set(evaluation.tables) == {"figures", "raters", "curves"}
+    assert set(evaluation.tables) == {"figures", "raters", "curves", "compared"}
     assert "follow people" in evaluation._repr_html_()
     assert evaluation.to_dict()["summary"][0]["system"] == "good"
     bare = replace(found, mappings={}, systems=(), curves=None)

@@ -71,7 +71,8 @@ def test_when_all_is_answered_the_interval_is_the_value():
         ("b", 4, pytest.approx(9 / 4), pytest.approx(9 / 4), pytest.approx(9 / 4)),
     ]
     assert made.pairs.rows() == [("a", "b", *[pytest.approx(6 / 4)] * 3, True)]
-    assert made.notes == ("a is better than b by 1.5 on the scale; all 3 tasks are answered",)
+    assert [one.code for one in made.statements] == ["study.planned_done"]  # never "better": that is not its to say
+    assert made.notes == ()
     assert (made.answered, made.tasks) == (3, 3)
 
 
@@ -97,7 +98,8 @@ def test_before_any_answer_everything_is_possible():
     assert np.isnan(made.systems["mean"].to_list()).all()
     # both drew item x of query 1: there the two cannot differ by the whole scale
     assert made.pairs.select("lo", "hi", "decided").row(0) == (pytest.approx(-3), pytest.approx(3), False)
-    assert made.notes[0].startswith("a and b: not decided after 0 of 10 tasks")
+    assert made.statements[0].code == "study.planned"
+    assert (made.statements[0].facts["answered"], made.statements[0].facts["tasks"]) == (0, 10)
 
 
 def test_what_is_left_bounds_the_interval():
@@ -160,10 +162,10 @@ def test_a_clear_difference_is_decided_before_the_end():
     assert widths == sorted(widths, reverse=True)
     early = verdict(made.draws, order[:80], grades, scale=SCALE)
     assert early.pairs["decided"].to_list() == [True]
-    assert early.notes[0].startswith("a is better than b by ")
+    assert early.statements[0].code == "study.planned" and early.statements[0].facts["lo"] > 0
     assert early.pairs["lo"][0] <= true_mean(made.draws, grades, "a") - true_mean(made.draws, grades, "b")
     turned = made.draws.with_columns(pl.col("system").replace({"a": "b", "b": "a"}))
-    assert verdict(turned, order[:80], grades, scale=SCALE).notes[0].startswith("b is better than a by ")
+    assert verdict(turned, order[:80], grades, scale=SCALE).statements[0].facts["hi"] < 0
 
 
 def test_answers_after_the_order_do_not_count():
@@ -176,7 +178,7 @@ def test_answers_after_the_order_do_not_count():
 def test_tasks_without_all_answers_wait():
     found = verdict(DRAWS, [0, 1], GRADES[1:], scale=SCALE)
     assert found.answered == 1
-    assert any(note.startswith("1 tasks were given out but are not completely answered") for note in found.notes)
+    assert [(one.code, one.facts) for one in found.notes] == [("study.unfinished", {"tasks": 1})]
 
 
 def test_undecided_pairs_are_as_if_not_drawn():
@@ -185,12 +187,12 @@ def test_undecided_pairs_are_as_if_not_drawn():
     without = verdict(DRAWS.filter(pl.col("item") != "y"), [0, 1, 2], GRADES, scale=SCALE)
     assert found.systems.equals(without.systems)
     assert found.pairs.equals(without.pairs)
-    assert found.notes[-1] == "1 undecided pairs are left out as if they had not been drawn"
+    assert [(one.code, one.facts) for one in found.notes] == [("study.undecided", {"pairs": 1})]
     silent = GRADES.with_columns(pl.when(pl.col("item") == "x").then(None).otherwise(pl.col("grade")).alias("grade"))
     nothing = verdict(DRAWS, [0, 1, 2], silent, scale=SCALE)
     assert np.isnan(nothing.systems.row(0)[2:]).all()
     assert not nothing.pairs["decided"][0]
-    assert "cannot be compared" in nothing.notes[0]
+    assert nothing.statements[0].code == "study.planned_none"
 
 
 def test_equal_systems_are_called_equal():
@@ -198,7 +200,7 @@ def test_equal_systems_are_called_equal():
     grades = grades_of([(str(t), "x", 3.0) for t in range(3)])
     found = verdict(draws, [0], grades, scale=SCALE)
     assert found.pairs.select("lo", "hi", "decided").row(0) == (0, 0, False)
-    assert found.notes[0] == "a and b have the same mean over all tasks"
+    assert (found.statements[0].facts["lo"], found.statements[0].facts["hi"]) == (0, 0)
     crossed = draws_of([(0, "1", "a", "x"), (1, "2", "b", "x"), (2, "3", "a", "y"), (3, "4", "b", "y")])
     alike = grades_of([("1", "x", 1.7), ("2", "x", 1.2), ("3", "y", 2.9), ("4", "y", 3.4)])
     assert not verdict(crossed, [0, 1, 2, 3], alike, scale=SCALE).pairs["decided"][0]

@@ -23,6 +23,7 @@ from endoxa.measures.grammar import Measure, parse_all
 from endoxa.notes import Note, note, noted, warning
 from endoxa.statistics import propensity
 from endoxa.studies import estimates
+from endoxa.studies.comparison import Comparison, agreed, attempted
 from endoxa.studies.grades import GIVEN, MOVED, cut
 from endoxa.tables import COUNTED, Belief, Bundle, Labels, Opinions, Run, Taxonomy
 
@@ -30,6 +31,7 @@ DEPTHS = (10, 100)
 THIN = 0.5  # share of judged results below which a warning is due
 NEAR = 1e-9  # a calibrated rating so near the threshold is at it: a·x + b rounds
 RESAMPLES = 500
+FLAT = 1e-9  # an interval that is no wider has no width
 DEFAULTS = {
     "opinions": ("P@10", "nDCG@10", "AP"), "sample": ("P@10", "P@100", "R@10", "R@100"),
     "labels": ("P@10", "R@10", "AP"), "categories": ("P@1", "RR", "AP"),
@@ -82,22 +84,50 @@ def evaluate(
     if not parts:
         raise strange[0]
     coverage = pl.concat([part.coverage for part in parts])
+    summary = pl.concat([part.frame for part in parts])
+    compared = compare(run, bundle, settings)
     notes = [one for part in parts for one in part.notes]
     notes += [note("bundle.strange", reason=str(error)) for error in strange]
     return Evaluation(
         kind="bundle",
         scores=None,
-        summary=pl.concat([part.frame for part in parts]),
+        summary=summary,
         settings=settings,
-        tables={"coverage": coverage},
-        warnings=tuple(_thin(coverage)),
+        tables={"coverage": coverage} | ({"compared": compared.pairs} if isinstance(compared, Comparison) else {}),
+        warnings=(*(compared.leads if isinstance(compared, Comparison) else ()), *_thin(coverage)),
         notes=(
             *coverage_notes(coverage),
+            *_beside(compared, summary, bundle),
             *dict.fromkeys(notes),
             note("bundle.intervals", confidence=settings.confidence),
             note("bundle.name", name=bundle.name, task=bundle.task, licence=bundle.licence),
         ),
     )
+
+
+def compare(run: Run, bundle: Bundle, settings: Settings) -> Comparison | Note | None:
+    """The systems by the mean rating of their first results, as the dashboard of the study compares them."""
+    if bundle.opinions is None:
+        return None
+    queries = run.frame.select("query").unique().join(bundle.opinions.frame, on="query", how="semi")["query"]
+    agreement = agreed(Opinions(bundle.opinions.frame.filter(GIVEN & COUNTED)), confidence=settings.confidence)
+    return attempted(
+        run, bundle.opinions, scale=bundle.scale, queries=queries.to_list(), confidence=settings.confidence,
+        agreement=agreement,
+    )  # fmt: skip
+
+
+def _beside(compared: Comparison | Note | None, summary: pl.DataFrame, bundle: Bundle) -> list[Note]:
+    """The comparison in notes: a sentence for each pair, what is compared, and why the headline differs if it does."""
+    if not isinstance(compared, Comparison):
+        return [] if compared is None else [compared]
+    first = summary.filter(pl.col("by").is_in(["opinions", "sample"]) & pl.col("value").is_not_nan())
+    if not first.height:
+        return []
+    headline = first["measure"][0]
+    why = compared.against(headline, dict(first.filter(measure=headline).select("system", "value").iter_rows()))
+    asked = note("study.headline", measure=headline, threshold=bundle.threshold)
+    return [*compared.statements(), compared.estimand, asked, *([why] if why else []), compared.doubts]
 
 
 def coverage_notes(coverage: pl.DataFrame) -> list[Note]:
@@ -360,9 +390,14 @@ def _queries(labels: Labels, taxonomy: Taxonomy, run: Run) -> list[str]:
 
 
 def _filled(frame: pl.DataFrame, by: str) -> pl.DataFrame:
-    """The columns of a benchmark; an unknown error is NaN, for null would say that there can be none."""
+    """The columns of a benchmark; an unknown error is NaN, for null would say that there can be none.
+
+    An interval without width is none: it says that all resamples were alike, not that the value is certain.
+    """
     frame = frame.with_columns(pl.lit(by).alias("by"))
     table = _shaped(frame, FRAME)
+    flat = pl.col("hi") - pl.col("lo") <= FLAT
+    table = table.with_columns(pl.when(~flat).then(pl.col("lo", "hi")))
     return table.with_columns(
         pl.col("value", "lo", "hi", "se").fill_null(float("nan")), pl.col("queries", "undefined").fill_null(0)
     )

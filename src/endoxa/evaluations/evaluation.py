@@ -15,7 +15,7 @@ from endoxa.evaluations.standings import contenders, headline
 from endoxa.frozen import dataclass
 from endoxa.later import pl
 from endoxa.measures.grammar import Measure, parse
-from endoxa.notes import Note, plain, texts
+from endoxa.notes import BEFORE, Note, plain, texts
 from endoxa.policies import Policy
 from endoxa.tables.checks import Later, finite, pandas_of
 
@@ -157,8 +157,10 @@ class Evaluation(Later):
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
-        """What the evaluation says in words; the first sentence is the answer."""
-        return sentences.sentences(self)
+        """What the evaluation says in words; the first one is the answer, which says first if judges do not agree."""
+        first, *more = sentences.sentences(self)
+        before = texts([one for one in self.warnings if one.code in BEFORE])
+        return (" ".join([*before, first]), *more)
 
     def to_polars(self) -> pl.DataFrame:
         """The summary."""

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from endoxa.formatting import clean, listed, number
+from endoxa.notes import texts
+from endoxa.studies.comparison import Comparison
 
 if TYPE_CHECKING:
     from endoxa.evaluations.ratings import Analysis
@@ -16,11 +18,21 @@ if TYPE_CHECKING:
 TENTATIVE = 2 / 3  # below this alpha Krippendorff draws no conclusion at all
 UNEVEN = 0.5  # normalised deviation from an even use of the scale
 DOMINANT = 0.5  # share of one rater in all ratings
+PAIRS = 10  # pairs of systems with a sentence; the rest is counted
 NAMED = 5  # raters or systems that a warning names
 
 
 def answer(found: Analysis, *, name: Callable[[str], str] = str) -> str:
-    """Which system follows the raters best, and how far raters agree. `name` is applied to names of systems."""
+    """Whose results are rated higher, which scores follow the ratings, and how far raters agree.
+
+    Where agreement is in doubt, that comes first. `name` is applied to names of systems.
+    """
+    verdict = " ".join(texts(found.comparison.headline(name))) if isinstance(found.comparison, Comparison) else ""
+    return f"{verdict} {_followed(found, name)}".strip()
+
+
+def _followed(found: Analysis, name: Callable[[str], str]) -> str:
+    """Which system's scores follow the raters best, and how far raters agree."""
     agreed = _agreed(found)
     mapping = found.first
     if mapping is None:
@@ -52,6 +64,19 @@ def _agreed(found: Analysis) -> str:
         return f"{text}."
     after = _ranged(found.after.alpha, found.after.lo, found.after.hi)
     return f"{text}; after calibration with {after} ({number(found.benefit_of('held out'), 3)} on held-out pairs)."
+
+
+def by_rating(found: Analysis) -> list[str]:
+    """The comparison of systems by mean rating, in sentences: each pair, what was compared, how sure it is."""
+    one = found.comparison
+    if not isinstance(one, Comparison):
+        return [] if one is None else [str(one)]
+    pairs = texts(one.statements())
+    more = [f"({len(pairs) - PAIRS:,} more pairs of systems are in the figures: -o csv)"] if len(pairs) > PAIRS else []
+    why = None
+    if found.first is not None:
+        why = one.against("r", dict(found.first.frame.select("system", "held_out").iter_rows()))
+    return [*pairs[:PAIRS], *more, *([str(why)] if why else []), str(one.estimand), str(one.doubts)]
 
 
 def _ranged(value: float, lo: float, hi: float) -> str:

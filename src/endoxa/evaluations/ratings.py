@@ -19,12 +19,13 @@ from endoxa.evaluations.rating_sentences import cautions
 from endoxa.evaluations.settings import Settings
 from endoxa.formatting import counted
 from endoxa.frozen import dataclass
-from endoxa.notes import noted, text, warning
+from endoxa.notes import Note, noted, text, warning
 from endoxa.policies import Method, Metric
 from endoxa.studies import agreement as agreements
 from endoxa.studies import rater_calibration as calibrations
 from endoxa.studies import score_mapping as mappings
 from endoxa.studies.agreement import Agreement
+from endoxa.studies.comparison import Comparison, attempted
 from endoxa.studies.dominance import Dominance, dominance
 from endoxa.studies.estimates import Curves, curves
 from endoxa.studies.grades import CALIBRATED, MOVED, UNJUDGED, cut
@@ -101,6 +102,7 @@ class Analysis:
     selection: Selection | None = None
     dominance: Dominance | None = None
     curves: Curves | None = None
+    comparison: Comparison | Note | None = None  # of the systems, by the ratings as given; a note where impossible
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -171,6 +173,8 @@ def evaluation_of(
     tables = {"figures": figures_of(found), "raters": found.per_rater}
     if found.curves is not None:
         tables["curves"] = found.curves.points
+    if isinstance(found.comparison, Comparison):
+        tables["compared"] = found.comparison.pairs
     raters = counted(found.raters, "rater", "raters")
     systems = counted(len(found.systems), "system", "systems")
     return Evaluation(
@@ -241,6 +245,8 @@ def analyse(
         systems=() if run is None else tuple(run.systems), notes=tuple(notes),
     )  # fmt: skip
     if run is not None and answered.height:
+        compared = attempted(run, table, scale=(lo, hi), confidence=confidence, agreement=before)
+        found = replace(found, comparison=compared)
         found = _with_systems(found, run, judged, methods=methods, distances=distances, tell=tell, rng=rng)
     elif run is not None:
         found = replace(found, notes=(*found.notes, "Nobody gave a rating: there is nothing to compare the runs with."))
@@ -487,6 +493,13 @@ def _rater_figures(found: Analysis) -> Iterator[tuple[Any, ...]]:
 
 
 def _system_figures(found: Analysis) -> Iterator[tuple[Any, ...]]:
+    if isinstance(one := found.comparison, Comparison):
+        for row in one.systems.iter_rows(named=True):
+            yield _row("comparison", row["system"], f"mean rating@{one.first}", row["mean"], n=row["pairs"])
+        for row in one.pairs.iter_rows(named=True):
+            of = f"{row['system']} - {row['baseline']}"
+            ends = (row["lo"], row["hi"])
+            yield _row("comparison", of, f"mean rating@{one.first}", row["difference"], ends=ends, n=row["queries"])
     for method, mapping in found.mappings.items():
         for row in mapping.frame.iter_rows(named=True):
             yield _row(f"map by {method}", row["system"], "held_out", row["held_out"], row["se"], n=row["pairs"])

@@ -8,8 +8,10 @@ from typing import Any
 
 import polars as pl
 
+from endoxa.evaluations.rating_sentences import by_rating
 from endoxa.evaluations.ratings import Analysis
 from endoxa.formatting import number
+from endoxa.reports.sheets import escaped
 from endoxa.reports.terminal import frame_table
 from endoxa.studies.dominance import Dominance
 from endoxa.studies.score_mapping import Mapping
@@ -22,6 +24,10 @@ CUTOFFS = (1, 10, 100)  # of the curves, where they have them
 
 def parts(found: Analysis, *, full: bool = False, width: int = 80) -> Iterator[Any]:
     """What the terminal shows below the answer, in order: tables and sentences; `full` explains every choice."""
+    if said := by_rating(found):
+        yield "[bold]Whose results are rated higher[/bold]"
+        yield from map(escaped, said)
+        yield ""
     for place, (heading, frame) in enumerate(_tables(found)):
         yield f"{chr(10) if place else ''}[bold]{heading}[/bold]"
         yield frame_table(frame, width=width)

@@ -8,6 +8,7 @@ from typing import Any
 
 from endoxa.formatting import number
 
+PAIRS = 10  # pairs of systems with a sentence; the rest is counted
 _number = partial(number, decimals=2, minus="-")
 
 
@@ -22,7 +23,7 @@ def counted(states: Iterable[str]) -> str:
 
 
 def status_answer(found: list[dict[str, Any]]) -> str:
-    """How far the studies are, in one sentence; of one study also what its judges say of the systems.
+    """How far the studies are; of one study also what its judges say of the two best systems.
 
     An assignment is a task for one judge: a task that several judges get is as many assignments.
     """
@@ -34,9 +35,9 @@ def status_answer(found: list[dict[str, Any]]) -> str:
     state = "" if one["study"]["state"] == "open" else f"{name} is {one['study']['state']}: "
     done = f"{state}{progress['done']:,} of {progress['planned']:,} assignments of {name} are done, by {judges}"
     verdict = one["verdict"]
-    if verdict is not None and verdict["pairs"]:
-        return f"{done}; {verdict['pairs'][0]['sentence'].rstrip('.')}."
-    return f"{done}."
+    if verdict is None or not verdict["pairs"]:
+        return f"{done}."
+    return " ".join([f"{done}.", *verdict["leads"], verdict["pairs"][0]["sentence"]])
 
 
 def status_lines(status: dict[str, Any]) -> list[str]:
@@ -65,8 +66,11 @@ def status_lines(status: dict[str, Any]) -> list[str]:
         )
     if (verdict := status["verdict"]) is not None:
         lines += [
-            f"    {one['system']}: mean {_number(one['mean'])} of {one['n']:,} draws answered"
+            f"    {one['system']}: mean rating {_number(one['mean'])} over {one['pairs']:,} rated pairs"
             for one in verdict["systems"]
         ]
-        lines += [f"  {one['sentence']}" for one in verdict["pairs"]] + [f"  {note}" for note in verdict["notes"]]
+        said = [one["sentence"] for one in verdict["pairs"][:PAIRS]]
+        if len(verdict["pairs"]) > PAIRS:
+            said.append(f"({len(verdict['pairs']) - PAIRS:,} more pairs of systems: -o json)")
+        lines += [f"  {words}" for words in (*verdict["leads"], *said, verdict["estimand"], *verdict["notes"]) if words]
     return lines

@@ -12,7 +12,7 @@ from endoxa.evaluations.standings import counts as counts_of
 from endoxa.evaluations.standings import headline, order_of, title_of
 from endoxa.formatting import folded, longest
 from endoxa.later import pl
-from endoxa.notes import marked
+from endoxa.notes import BEFORE, marked
 from endoxa.reports import text
 from endoxa.reports.columns import LEAST, ROOM, Column, laid_out
 from endoxa.reports.papers import paper_table
@@ -66,10 +66,10 @@ def parts(
 
 def remarks(evaluation: Evaluation, *, full: bool = True) -> list[str]:
     """Further sentences, under which choices the numbers were made, and what to know before trusting them."""
-    warnings = marked(evaluation.warnings)
+    warnings = marked([one for one in evaluation.warnings if one.code not in BEFORE])
     more = list(evaluation.sentences[1:])
     if not full:
-        own = [note for note in evaluation.notes if note.code == "bundle.coverage"]
+        own = [note for note in evaluation.notes if note.code == "bundle.coverage" or note.code.startswith("study.")]
         return [*marked(own), *more, choices(evaluation), *warnings]
     if evaluation.kind in {"bundle", "answers", "sample"}:
         return [*more, *marked(evaluation.notes), *warnings]

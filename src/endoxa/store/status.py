@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,15 +16,18 @@ from endoxa.store.catalogue import Study
 from endoxa.studies import quality
 from endoxa.studies.kinds import Answered, Response
 from endoxa.studies.latest import UNDECIDED, latest
-from endoxa.tables import COUNTED
+from endoxa.tables import COUNTED, Run
 from endoxa.tables.checks import finite
 
 HOURS = 48  # the last hours for which answers per hour are shown
 LAST = pl.col("last").map_elements(datetime.isoformat, pl.String)
 
 
-def status(connection: Connection, study: Study, *, now: float) -> dict[str, Any]:
-    """The whole status as plain values; NaN becomes None."""
+def status(
+    connection: Connection, study: Study, *, now: float,
+    run_of: Callable[[Connection, Study], Run | None] = catalogue.run_of,
+) -> dict[str, Any]:  # fmt: skip
+    """The whole status as plain values; NaN becomes None. `run_of` reads the runs of the study."""
     rows = records.rows(connection, study)
     answers = latest(rows)
     settings = study.settings
@@ -36,6 +40,8 @@ def status(connection: Connection, study: Study, *, now: float) -> dict[str, Any
     judges = quality.judges(rows, answers, opinions, is_right=is_right)
     draws = catalogue.draws_of(connection, study)
     order = records.given_out(connection, study) if draws.height else []
+    run = run_of(connection, study) if kind.gives_opinions and answers.height else None
+    shares = records.answered_shares(connection, study)
     found: dict[str, Any] = {
         "study": {"name": study.name, "title": settings.heading, "screen": settings.screen, "state": study.state},
         "at": _iso(now),
@@ -48,7 +54,7 @@ def status(connection: Connection, study: Study, *, now: float) -> dict[str, Any
         "invitations": _invitations(connection, study, answers, now),
         "submissions": _submissions(connection, study),
         "results_open": study.results_open,
-        **kind.summary(screen, Answered(answers, draws, order)),
+        **kind.summary(screen, Answered(answers, draws, order, run, shares)),
     }
     if found["agreement"] is not None and (discord := quality.disagreement(judges)):
         agreed = found["agreement"]

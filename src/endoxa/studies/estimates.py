@@ -20,6 +20,7 @@ from endoxa.tables import COUNTED, Bools, Floats, Ints, Opinions, Run
 
 CUTOFFS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000)
 LEVELS = 11  # recall levels of the interpolated curve: 0, 0.1, … 1
+FLAT = 1e-9  # a band that is no wider has no width
 FEW = 10  # with fewer queries, bands over queries are too narrow
 
 
@@ -103,7 +104,8 @@ def curves(
         precision Y_M / N_M (Hájek), horvitz_thompson Y_M / (Q·M), recall Y_M / Y
     `queries` are the queries of the plan (by default all of the run); Q is their number. A point is undefined (NaN) if
     no pair within M was asked. Bands are percentiles over resampled queries; there is none if the effective sample size
-    is below 30 (within M for precision, of the relevant pairs for recall) or only one query has answers.
+    is below 30 (within M for precision, of the relevant pairs for recall), only one query has answers, or all
+    resamples are alike.
     Misleads: recall refers to the universe from which pairs were drawn; a deeper cut-off counts items that could not be
     asked. Lists shorter than M and undecided pairs lower horvitz_thompson, but not the Hájek precision. Interpolated
     precision is the maximum of noisy values, hence optimistic.
@@ -257,11 +259,12 @@ def _ratios(draws: Floats, N: Floats, Y: Floats, X: Floats, everything: Floats, 
 
 
 def _band(spread: Floats, wanted: Bools, confidence: float) -> tuple[Floats, Floats]:
-    """Percentiles over the defined resamples of the wanted columns; NaN elsewhere."""
+    """Percentiles over the defined resamples of wanted columns; NaN elsewhere, and where resamples are all alike."""
     ends = np.full((2, spread.shape[1]), np.nan)
     wanted = wanted & ~np.isnan(spread).all(axis=0)
     if wanted.any():
         ends[:, wanted] = np.nanquantile(spread[:, wanted], [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+    ends[:, ends[1] - ends[0] <= FLAT] = np.nan  # resamples that cannot differ say nothing about other queries
     return ends[0], ends[1]
 
 

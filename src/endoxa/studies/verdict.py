@@ -1,4 +1,8 @@
-"""The verdict on the systems so far, with intervals that stay valid if one looks after every task and stops early."""
+"""What the answers so far say of the planned tasks, with intervals that stay valid if one looks after every task.
+
+The only doubt is which answers the remaining tasks will get. Other queries, other judges and pairs that were not asked
+are the doubts of `studies.comparison`, which alone says that a system is better.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ import polars as pl
 
 from endoxa.errors import JoinError, TableError, TextError
 from endoxa.frozen import dataclass
+from endoxa.notes import Note, note
 from endoxa.policies import refuse_outside
 from endoxa.statistics.betting import confidence_sequence
 from endoxa.tables import Floats, Ints, refuse_null, require
@@ -21,20 +26,22 @@ ROUNDING = 1e-9  # relative to the scale: smaller differences are 0
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """The verdict; with probability 1 - alpha, all its intervals are correct at all times.
+    """The planned tasks; with probability 1 - alpha, all intervals are correct at all times.
 
     systems     system, n (number of answered draws), mean (of their ratings so far), lo, hi (for the mean over all
                 planned tasks)
     pairs       system, baseline, difference (of the two means so far), lo, hi, decided (the interval excludes 0)
     answered    number of completely answered tasks, out of `tasks` planned
-    notes       one sentence per pair, then remarks on what was left out
+    statements  one note per pair
+    notes       what was left out
     """
 
     systems: pl.DataFrame
     pairs: pl.DataFrame
     answered: int
     tasks: int
-    notes: tuple[str, ...] = ()
+    statements: tuple[Note, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def verdict(
@@ -75,13 +82,13 @@ def verdict(
         rows.append((name, n, means[m], lo, hi))
     couples = list(combinations(range(M), 2))
     each = alpha / max(len(couples), 1) if simultaneous else alpha
-    compared, notes = [], []
+    compared, statements = [], []
     for a, b in couples:
         coef = _share(study.counts[a]) - _share(study.counts[b])
         lo, hi = _last(*_course(study, coef, each), own=False, scale=scale)
         decided = lo > 0 or hi < 0
         compared.append((names[a], names[b], means[a] - means[b], lo, hi, decided))
-        notes.append(_sentence(names[a], names[b], lo, hi, len(study.order), study.tasks))
+        statements.append(_statement(names[a], names[b], lo, hi, len(study.order), study.tasks))
     systems = {"system": pl.String, "n": pl.Int64, "mean": pl.Float64, "lo": pl.Float64, "hi": pl.Float64}
     pairs = dict.fromkeys(("difference", "lo", "hi"), pl.Float64)
     return Verdict(
@@ -91,7 +98,8 @@ def verdict(
         ),
         len(study.order),
         study.tasks,
-        (*notes, *study.notes),
+        tuple(statements),
+        tuple(study.notes),
     )
 
 
@@ -129,7 +137,7 @@ class _Study:
     answered: Floats  # 1 or 0
     order: Ints
     tasks: int
-    notes: list[str]
+    notes: list[Note]
 
 
 def _study(
@@ -179,15 +187,12 @@ def _study(
     if number < len(known):
         raise TableError(f"the plan has {len(known):,} tasks, more than the {number:,} in `tasks`")
     finished = [task for task in given if task in done]
-    notes = []
+    notes = list[Note]()
     if len(finished) < len(given):
-        notes.append(
-            f"{len(given) - len(finished):,} tasks were given out but are not completely answered; they do not count "
-            "yet, as if they were a random part"
-        )
+        notes.append(note("study.unfinished", tasks=len(given) - len(finished)))
     undecided = pairs.filter(pl.col("is_answered") & pl.col("grade").is_null()).height
     if undecided:
-        notes.append(f"{undecided:,} undecided pairs are left out as if they had not been drawn")
+        notes.append(note("study.undecided", pairs=undecided))
         pairs = pairs.filter(pl.col("is_answered").is_null() | pl.col("grade").is_not_null())
     drawn = draws.join(pairs.with_row_index("pair").select("query", "item", "pair"), on=["query", "item"], how="inner")
     cell = drawn["system"].replace_strict(systems, list(range(len(systems))), return_dtype=pl.Int64).to_numpy()
@@ -248,20 +253,9 @@ def _last(_: Ints, lo: Floats, hi: Floats, *, own: bool, scale: tuple[float, flo
     return start + width * low, start + width * high
 
 
-def _sentence(a: str, b: str, lo: float, hi: float, answered: int, tasks: int) -> str:
-    """The sentence about two systems."""
-    if answered == tasks and abs(hi - lo) < ROUNDING and abs(lo) >= ROUNDING:
-        better, worse = (a, b) if lo > 0 else (b, a)
-        return f"{better} is better than {worse} by {abs(lo):.2g} on the scale; all {tasks:,} tasks are answered"
-    if lo > 0:
-        return f"{a} is better than {b} by {lo:.2f} to {hi:.2f} on the scale; you may stop at any time"
-    if hi < 0:
-        return f"{b} is better than {a} by {-hi:.2f} to {-lo:.2f} on the scale; you may stop at any time"
+def _statement(a: str, b: str, lo: float, hi: float, answered: int, tasks: int) -> Note:
+    """What is known of the difference of two systems over the planned tasks."""
     if math.isnan(lo):
-        return f"{a} and {b} cannot be compared: one of them has no decided draw"
-    if lo == hi:
-        return f"{a} and {b} have the same mean over all tasks"
-    return (
-        f"{a} and {b}: not decided after {answered:,} of {tasks:,} tasks; their difference lies between {lo:.2f} "
-        f"and {hi:.2f} on the scale"
-    )
+        return note("study.planned_none", system=a, baseline=b)
+    code = "study.planned_done" if answered == tasks else "study.planned"
+    return note(code, system=a, baseline=b, lo=lo, hi=hi, answered=answered, tasks=tasks)

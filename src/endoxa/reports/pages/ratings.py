@@ -9,6 +9,7 @@ from functools import partial
 import polars as pl
 
 from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.rating_sentences import by_rating
 from endoxa.evaluations.ratings import Analysis
 from endoxa.evaluations.sentences import answer
 from endoxa.formatting import clean, counted, html_of, number, probability, share, shortened, signed
@@ -17,6 +18,7 @@ from endoxa.reports.figures import rater_plots, rating_maps
 from endoxa.reports.pages import cells
 from endoxa.reports.pages.cells import Cell
 from endoxa.reports.pages.layout import Chart, Grid, Section, chart, render
+from endoxa.studies.comparison import Comparison
 
 CHARTS = 12  # maps that are drawn; the table has all
 FLAGS = "\ntbody th small { display: block; color: var(--muted); font-size: 0.8rem; }"
@@ -40,8 +42,8 @@ def page(evaluation: Evaluation) -> str:
         ],
         warnings=texts(evaluation.warnings),
         sections=[
-            _maps(found), _curves(found), _agreement(found), _raters(found), _scale(found), _selection(found),
-            _dominance(found),
+            _compared(found), _maps(found), _curves(found), _agreement(found), _raters(found), _scale(found),
+            _selection(found), _dominance(found),
         ],
         policies=found.policies(),
         notes=marked(evaluation.notes),
@@ -49,6 +51,21 @@ def page(evaluation: Evaluation) -> str:
         files=evaluation.files,
         css=FLAGS,
     )  # fmt: skip
+
+
+def _compared(found: Analysis) -> Section | None:
+    one = found.comparison
+    lines = by_rating(found)
+    if not lines:
+        return None
+    grids = []
+    if isinstance(one, Comparison):
+        rows = [
+            [cells.name(row["system"]), cells.number(row["mean"], 2), cells.whole(row["pairs"])]
+            for row in one.systems.iter_rows(named=True)
+        ]
+        grids.append(Grid(f"Mean rating of the first {one.first} results", ("system", "mean", "rated pairs"), rows))
+    return Section("compared", "Comparison", "Whose results are rated higher", lines, grids)
 
 
 def _maps(found: Analysis) -> Section | None:

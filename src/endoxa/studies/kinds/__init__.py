@@ -7,7 +7,8 @@ screen of its own, the module registers that too (`endoxa.studies.design.registe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -45,11 +46,15 @@ class Answered:
     answers  the current answers, as `studies.latest.latest` returns them
     draws    task, query, system, item: which system drew what
     order    the tasks in the order in which they were given out
+    run      the runs whose systems are compared; None where nothing is to be compared
+    shares   the share of the tasks of each round that somebody answered
     """
 
     answers: pl.DataFrame
     draws: pl.DataFrame
     order: Sequence[int]
+    run: Run | None = None
+    shares: Mapping[int, float] = field(default_factory=dict)
 
 
 def near(expected: str, value: float | None, tolerance: float) -> bool:

@@ -10,16 +10,17 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import TextError
+from endoxa.notes import Note, texts
 from endoxa.policies import Metric
-from endoxa.studies import agreement, sampling, settling, uniformity
+from endoxa.studies import comparison as comparing
+from endoxa.studies import sampling, settling, uniformity
+from endoxa.studies.agreement import Agreement
 from endoxa.studies.design import Screen, Settings
 from endoxa.studies.kinds import Answered, Response, StudyKind, near, register
-from endoxa.studies.latest import opinions
+from endoxa.studies.latest import as_answered, opinions
 from endoxa.studies.planning import Material, Work, need_run, of_pairs, work_of
 from endoxa.studies.verdict import verdict
 from endoxa.tables import COUNTED, Opinions, Run, Taxonomy
-
-RESAMPLES = 200  # of the interval of agreement; few, because the dashboard is live
 
 
 def plan(settings: Settings, material: Material, rng: np.random.Generator) -> Work:
@@ -80,18 +81,22 @@ def is_right(expected: str, response: Response, tolerance: float = 0.0) -> bool:
 def summary(screen: Screen, answered: Answered) -> dict[str, Any]:
     """Agreement, use of the grades, and the verdict on the systems."""
     answers = answered.answers.filter(COUNTED)
+    given = opinions(answers, screen.scale_name)
+    found = None if given is None else comparing.agreed(given)
     return {
-        "agreement": agreement_of(opinions(answers, screen.scale_name), "interval"),
+        "agreement": None if found is None else plain_agreement(found),
         "uniformity": _uniformity(screen, answers.filter(pl.col("grade").is_not_null())),
-        "verdict": _verdict(screen, answers, answered),
+        "verdict": _verdict(screen, answered, found),
     }
 
 
 def agreement_of(given: Opinions | None, level: Metric) -> dict[str, Any] | None:
     """Krippendorff's alpha with its interval, for the status."""
-    if given is None:
-        return None
-    found = agreement.agreement(given, level=level, resamples=RESAMPLES, rng=np.random.default_rng(0))
+    return None if given is None else plain_agreement(comparing.agreed(given, level=level))
+
+
+def plain_agreement(found: Agreement) -> dict[str, Any]:
+    """An agreement as the status has it."""
     return {
         "alpha": found.alpha, "lo": found.lo, "hi": found.hi, "level": found.level, "units": found.units,
         "note": "; ".join(found.notes[:2]) if math.isnan(found.alpha) else "",  # why it is undefined
@@ -117,31 +122,40 @@ def _uniformity(screen: Screen, rows: pl.DataFrame) -> dict[str, Any] | None:
     return {"deviation": found.dev, "normalised": found.normalised, "shares": shares, "by_round": by_round}
 
 
-def _verdict(screen: Screen, answers: pl.DataFrame, answered: Answered) -> dict[str, Any] | None:
-    """Which system is better so far, with intervals that are valid at any time."""
-    draws = answered.draws
-    if draws["system"].n_unique() < 2:
-        return None
+def _verdict(screen: Screen, answered: Answered, agreement: Agreement | None) -> dict[str, Any] | None:
+    """Which system's results are rated higher so far, and what the unanswered tasks can still change."""
+    current = as_answered(answered.answers.filter(COUNTED), answered.shares)
+    found = comparing.attempted(
+        answered.run, opinions(current, screen.scale_name), scale=screen.scale, agreement=agreement
+    )
+    if not isinstance(found, comparing.Comparison):
+        return None if found is None else {
+            "estimand": "", "leads": [], "systems": [], "pairs": [], "notes": [str(found)], "scale": list(screen.scale),
+        }  # fmt: skip
+    rows = found.pairs.iter_rows(named=True)
+    return {
+        "estimand": str(found.estimand), "leads": list(texts(found.leads)), "systems": found.systems.to_dicts(),
+        "pairs": [row | {"sentence": str(one)} for row, one in zip(rows, found.statements(), strict=True)],
+        "notes": list(texts([found.doubts, *_planned(screen, answered, found)])), "scale": list(screen.scale),
+    }  # fmt: skip
+
+
+def _planned(screen: Screen, answered: Answered, found: comparing.Comparison) -> list[Note]:
+    """What the planned tasks that are not answered yet can still change for the two best systems."""
+    draws, answers = answered.draws, answered.answers.filter(COUNTED)
+    best = found.systems["system"].to_list()[:2]
+    if not set(best) <= set(draws["system"].unique()):
+        return []
     planned = set(draws["task"])
     first = answers.unique(["query", "item"], keep="first", maintain_order=True)
-    found = verdict(
+    one = verdict(
         draws, [task for task in answered.order if task in planned], first.select("query", "item", "grade"),
         scale=screen.scale,
     )  # fmt: skip
-    count = found.pairs.height  # the first notes are the sentences about the pairs, in their order
-    pairs = [
-        {**row, "sentence": sentence} for row, sentence in zip(found.pairs.to_dicts(), found.notes[:count], strict=True)
-    ]
-    limits = [
-        f"The verdict covers the {found.tasks:,} planned tasks and the first answer to each ({found.answered:,} so "
-        "far). It does not cover other queries or other judges; use endoxa ratings or endoxa eval for those.",
-        "The intervals of the differences are valid at any time. The means are only the values so far: they shift when "
-        "judges of different severity answer one after another.",
-    ]
-    return {
-        "systems": found.systems.with_columns(pl.lit(None).alias("lo"), pl.lit(None).alias("hi")).to_dicts(),
-        "pairs": pairs, "notes": [*found.notes[count:], *limits], "scale": list(screen.scale),
-    }  # fmt: skip
+    pair = pl.col("system").is_in(best) & pl.col("baseline").is_in(best)
+    at = one.pairs.with_row_index().filter(pair)["index"].to_list()
+    open_ones = [one.statements[place] for place in at if one.statements[place].code == "study.planned"]
+    return [*open_ones, *one.notes]
 
 
 RATE = register(

@@ -58,11 +58,13 @@ const share = (value) => (value === null || value === undefined ? "–" : `${num
 
 // Sections ------------------------------------------------------------------------------------------------------------
 
-/** The answer first: how far the study is, and whether judges agree. */
-function lead({ progress: { done, planned, raters }, agreement: agreed }) {
+/** The answer first: whether judges agree, if that is in doubt; which of the two best systems is better; how far it is. */
+function lead({ progress: { done, planned, raters }, agreement: agreed, verdict: found }) {
   const far = `${done} of ${count(planned, "assignment")} ${planned === 1 ? "is" : "are"} done, by ${count(raters, "judge")}.`;
+  const said = found ? [...found.leads, ...found.pairs.slice(0, 1).map((pair) => pair.sentence)] : [];
+  if (found?.leads.length) return [...said, far].join(" ");
   if (!agreed || !Number.isFinite(agreed.alpha)) {
-    return `${far} Agreement appears once two judges have judged the same items.`;
+    return [...said, far, "Agreement appears once two judges have judged the same items."].join(" ");
   }
   const words =
     agreed.alpha >= 0.8
@@ -70,7 +72,7 @@ function lead({ progress: { done, planned, raters }, agreement: agreed }) {
       : agreed.alpha >= 0.667
         ? "Judges agree enough for tentative conclusions"
         : "Judges agree too little to rely on single answers";
-  return `${far} ${words} (α = ${number(agreed.alpha)}).`;
+  return [...said, far, `${words} (α = ${number(agreed.alpha)}).`].join(" ");
 }
 
 function progress(data) {
@@ -125,23 +127,25 @@ function agreement(data) {
 
 function verdict(data) {
   if (!data) return nothing();
-  const shown = [...data.systems].sort((a, b) => (b.mean ?? -Infinity) - (a.mean ?? -Infinity));
+  const words = (texts, kind) => texts.filter(Boolean).map((text) => element("p", { class: kind }, text));
+  if (!data.systems.length) return words(data.notes, "note");
   return [
+    data.leads.length ? element("p", {}, element("b", {}, data.leads[0]), ` ${data.leads.slice(1).join(" ")}`) : [],
     element(
       "ul",
       { class: "bars" },
-      shown.map((one) =>
+      data.systems.map((one) =>
         element(
           "li",
           {},
           element("span", { class: "name" }, one.system),
-          dot({ value: one.mean, lo: one.lo, hi: one.hi }, data.scale),
+          dot({ value: one.mean, lo: null, hi: null }, data.scale),
           element(
             "span",
             { class: "figure" },
             Number.isFinite(one.mean)
-              ? `${number(one.mean)}, n = ${one.n}`
-              : `not enough answers, n = ${one.n}`,
+              ? `${number(one.mean)}, ${count(one.pairs, "pair")}`
+              : "no rated pair",
           ),
         ),
       ),
@@ -150,20 +154,12 @@ function verdict(data) {
     element(
       "ul",
       { class: "pairs" },
-      data.pairs.map((pair) => element("li", { class: pair.decided ? "decided" : "open" }, sentence(pair))),
+      data.pairs.map((pair) =>
+        element("li", { class: pair.decided ? "decided" : "open" }, `${pair.decided ? "✓" : "…"} ${pair.sentence}`),
+      ),
     ),
-    data.notes.map((words) => element("p", { class: "note" }, words)),
+    words([data.estimand, ...data.notes], "note"),
   ].flat();
-}
-
-function sentence({ system, baseline, difference, lo, hi, decided }) {
-  if (difference === null || difference === undefined)
-    return `… ${system} and ${baseline}: not enough answers to compare.`;
-  if (!decided)
-    return `… Not decided: ${system} and ${baseline} differ by ${number(difference)} (${interval(lo, hi)}).`;
-  const [better, worse, by] =
-    difference > 0 ? [system, baseline, [difference, lo, hi]] : [baseline, system, [-difference, -hi, -lo]];
-  return `✓ In these tasks ${better} is better than ${worse} by ${number(by[0])} (${interval(by[1], by[2])}).`;
 }
 
 function uniformity(data) {

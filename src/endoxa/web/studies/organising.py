@@ -20,6 +20,7 @@ from endoxa.errors import RefusedError, absent
 from endoxa.frozen import dataclass
 from endoxa.store import catalogue, exports, people, records, status
 from endoxa.store.catalogue import Study
+from endoxa.tables import Run
 from endoxa.web.security import need_own_page
 from endoxa.web.shapes import MOST, PROBLEMS, Token
 from endoxa.web.studies import bodies as b
@@ -39,6 +40,7 @@ class Latest:
     """The last status of each study, computed again after a few seconds or when the organiser changes something."""
 
     kept: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict)
+    runs: dict[int, Run | None] = field(default_factory=dict)  # by study; they never change
     lock: Lock = field(default_factory=Lock)
     seconds: float = 2.0
 
@@ -50,9 +52,14 @@ class Latest:
             if before is not None and 0 <= now - before[0] < self.seconds:
                 return before[1]
             with studio.home.store.reading() as connection:
-                found = status.status(connection, study, now=now)
+                found = status.status(connection, study, now=now, run_of=self._run_of)
             self.kept[study.name] = (now, found)
             return found
+
+    def _run_of(self, connection: Connection, study: Study) -> Run | None:
+        if study.id not in self.runs:
+            self.runs[study.id] = catalogue.run_of(connection, study)
+        return self.runs[study.id]
 
 
 def router(studio: Studio) -> APIRouter:
