@@ -189,7 +189,7 @@ def _chart(trial: Trial) -> Chart:
         partial(line_chart, drawn, across=across, up=up, top=top, start=float(frame["x"].to_numpy().min()),
                 thing="learner"),
         heading=capitalised(f"{up} by {across}"),
-        label=f"{capitalised(up)} by {across}, {setting}; {leaders(trial)[0]} is the best on average",
+        label=f"{capitalised(up)} by {across}, {setting}; {leaders(trial)[0]} has the best mean",
         caption=f"{capitalised(up)} by {across}. " + (
             "Round 0 is the first page, which is the same for all." if setting.task == "kind"
             else f"A search is given up after {setting.most} pictures."
