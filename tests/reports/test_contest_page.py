@@ -91,7 +91,7 @@ def test_the_answer_leads_with_the_doubt_where_labels_contradict_the_consensus(p
         "lone is the best with probability 0.97. First on P@2: "
     )
     open_ = turn(replace(contest, course=course("lone", 0.6, first)))
-    assert open_.endswith("lone is the best with probability 0.60. That is not settled: 0.95 at two looks in a row would be.")
+    assert open_.endswith("with probability 0.60. That is not settled: 0.95 at two looks in a row would be.")
     assert open_.startswith(f"The consensus of the systems puts {first} first. After 50 labels of the folder names, ")
     assert "doubtful" not in open_  # labels that settle nothing contradict nobody
     same = turn(replace(contest, course=course(first, 0.99, "b")))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pipeline_samples import sample_study
 
-from endoxa.comparisons.apart import Apart
+from endoxa.comparisons.winners import Apart
 from endoxa.evaluations.pipelines import ON_RECALL, PipelineStudy, compare_pipelines
 from endoxa.reports.pages.page_study import Mark, Reported, View, answer, page, pairs, tables
 

@@ -12,9 +12,9 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from endoxa.comparisons.apart import CONFIDENCE, pairwise, resamples_for
 from endoxa.comparisons.chosen_intervals import OF_DIFFERENCES, OF_MEANS, Interval, intervals_over_queries
 from endoxa.comparisons.orders import query_weights, tau_interval
+from endoxa.comparisons.winners import CONFIDENCE, pairwise, resamples_for
 from endoxa.errors import TextError
 from endoxa.evaluations import consensus
 from endoxa.evaluations.contest import CONSENSUS, FOLDERS

@@ -15,8 +15,8 @@ import polars as pl
 
 from endoxa.beliefs.alignment import Outputs, aligned, bag_of_words
 from endoxa.beliefs.consensus import Weights
-from endoxa.comparisons.apart import Apart, apart
 from endoxa.comparisons.orders import query_weights, tau_interval, weighted_means
+from endoxa.comparisons.winners import Apart, apart
 from endoxa.documents.defaults import NEAR
 from endoxa.errors import JoinError, TableError
 from endoxa.evaluations import dispatch

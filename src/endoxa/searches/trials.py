@@ -23,9 +23,9 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 
-from endoxa.comparisons.apart import Apart, pairwise, resamples_for
 from endoxa.comparisons.intervals import summarise
 from endoxa.comparisons.paired import compare
+from endoxa.comparisons.winners import Apart, pairwise, resamples_for
 from endoxa.errors import JoinError, TextError, refuse_unknown
 from endoxa.frozen import dataclass
 from endoxa.policies import Policy

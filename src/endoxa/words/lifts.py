@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from endoxa.comparisons.apart import Apart, pairwise
+from endoxa.comparisons.winners import Apart, pairwise
 from endoxa.errors import refuse_unknown
 from endoxa.frozen import dataclass
 from endoxa.policies import Policy

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from endoxa.comparisons.apart import Apart
+from endoxa.comparisons.winners import Apart
 from endoxa.evaluations.pipelines import (
     ALIGNED,
     BAG,

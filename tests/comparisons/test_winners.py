@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from score_samples import scores
 
-from endoxa.comparisons.apart import Apart, apart, ordered, pairwise, resamples_for
 from endoxa.comparisons.paired import compare
+from endoxa.comparisons.winners import Apart, apart, ordered, pairwise, resamples_for
 from endoxa.tables import Floats
 from endoxa.wording.comparing import told_apart
 
