@@ -9,6 +9,7 @@ import pytest
 from evaluation_samples import sample_in_doubt
 
 from endoxa.evaluations.contest import Course, Verdicts, verdicts
+from endoxa.evaluations.standings import SURE
 from endoxa.reports.pages.contest import Contest, answer, doubt, page, turn
 from endoxa.tables import Costs
 from endoxa.wording.evaluating import LIMITS_OF_CONSENSUS
@@ -36,6 +37,18 @@ def test_a_lone_better_system_is_explained(parted) -> None:
     assert "Kendall's tau of the rankings: −" in text  # they disagree
 
 
+def test_agreement_is_the_pairs_that_both_decide(parted) -> None:
+    """One name at the top of both is no agreement: the pairs count, and of these the decided ones."""
+    frame = parted.pairs.with_columns(
+        pl.Series("consensus", [0.99, 0.97, 0.5, 0.02, 0.6, 0.96]),
+        pl.Series("labels", [0.99, 0.01, 0.99, 0.03, 0.4, 0.9]),
+    )
+    text = answer(Contest("t", replace(parted, pairs=frame), {}))
+    assert "Consensus and labels both decide 3 of 6 pairs, 2 of them alike." in text
+    none = answer(Contest("t", replace(parted, pairs=frame.with_columns(pl.lit(0.5).alias("labels"))), {}))
+    assert "Of 6 pairs, consensus and labels both decide none." in none
+
+
 def test_one_way_alone_has_nothing_to_agree_with(parted) -> None:
     alone = verdicts({"labels": parted.ways["labels"]})
     html = page(Contest("t", alone, {"labels": "the labels given"}))
@@ -56,8 +69,8 @@ def test_costs_ties_and_pairs_are_on_the_page(parted) -> None:
     against = agreed = 0
     for row in parted.pairs.iter_rows(named=True):
         one, other = row["consensus"], row["labels"]
-        against += (one >= 0.9 and other <= 0.1) or (one <= 0.1 and other >= 0.9)
-        agreed += (one >= 0.9 and other >= 0.9) or (one <= 0.1 and other <= 0.1)
+        against += (one >= SURE and other <= 1 - SURE) or (one <= 1 - SURE and other >= SURE)
+        agreed += (one >= SURE and other >= SURE) or (one <= 1 - SURE and other <= 1 - SURE)
     assert f"prefer the same system in {agreed} (each" in html and f"in {against}, one way prefers one" in html
     lone = parted.pairs.filter((pl.col("system") == "lone") | (pl.col("baseline") == "lone"))
     assert lone.height == 3 and ((lone["consensus"] > 0.5) != (lone["labels"] > 0.5)).all()
@@ -78,14 +91,17 @@ def test_the_answer_leads_with_the_doubt_where_labels_contradict_the_consensus(p
         "lone is the best with probability 0.97. First on P@2: "
     )
     open_ = turn(replace(contest, course=course("lone", 0.6, first)))
-    assert open_.endswith("lone is the best with probability 0.60. It counts as settled from 0.95 and 25 labels on.")
-    agreed = turn(replace(contest, course=course(first, 0.99, "b")))
-    assert agreed == (
-        f"The consensus of the systems puts {first} first, and 50 labels of the folder names confirm it: {first} is "
-        "the best with probability 0.99."
+    assert open_.endswith("with probability 0.60. That is not settled: 0.95 at two looks in a row would be.")
+    assert open_.startswith(f"The consensus of the systems puts {first} first. After 50 labels of the folder names, ")
+    assert "doubtful" not in open_  # labels that settle nothing contradict nobody
+    same = turn(replace(contest, course=course(first, 0.99, "b")))
+    assert same == (
+        f"After 50 labels of the folder names, {first} is the best with probability 0.99. The consensus of the "
+        "systems, without labels, puts it first."
     )
     leaning = turn(replace(contest, course=course(first, 0.7, "b")))
-    assert "agree with it" in leaning and "settled from 0.95" in leaning
+    assert "not settled: 0.95" in leaning
+    assert not any("agree" in text or "confirm" in text for text in (same, leaning))
     assert turn(Contest("t", parted, {})) == ""
     alone = verdicts({"labels": parted.ways["labels"]})
     assert turn(Contest("t", alone, {}, course=course("lone", 0.97))) == doubt(alone) == ""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import combinations
+
 import numpy as np
 import polars as pl
 import pytest
@@ -30,19 +33,34 @@ def found(collection: tuple[Features, list[str]]) -> Held:
 
 def test_the_answer_comes_first(found: Held) -> None:
     target, kind = found.trials
-    best, other = leaders(target)
-    value, rival = target.value(best), target.value(other)
-    assert best.startswith("kernel") and other == "rocchio"
+    best = target.order[0]
+    value = target.value(best)
     text = answer(found)
-    assert text.startswith(
-        f"{best} needs {value['value']:.0f} pictures to find one (median {value['median']:.0f}), "
-        f"rocchio {rival['value']:.0f} (median {rival['median']:.0f}): "
-    )
-    d, lo, hi = target.difference(best, other)
-    assert ("no clear difference" in sentence(target)) == (hi >= 0)
-    assert f"{-d:.0f} fewer [" in text and lo <= d <= hi
+    level = target.apart.level
+    assert best.startswith("kernel") and level and target.apart.winner is None
+    assert text.startswith(f"For people who think in categories, {best}, {level[0]}")
+    assert "cannot be told apart" in text and "soonest" not in text
+    d, lo, hi = target.difference(best, target.order[1])
+    assert f"{best} needs {value['value']:.0f} pictures (median {value['median']:.0f}), {-d:.0f} fewer [" in text
+    assert lo <= d <= hi
     best = leaders(kind)[0]
     assert f"feedback by {best} raises the precision of the next 3 pages from {kind.value('none')['value']:.3f}" in text
+
+
+def test_a_best_learner_is_named_only_where_it_is_told_apart_from_all(found: Held) -> None:
+    trial = found.trials[0]
+    best, *others = trial.order
+    rows = [(best, other, -9.0, -12.0, -6.0) for other in others]
+    rows += [(one, other, 0.0, -3.0, 3.0) for one, other in combinations(others, 2)]
+    schema = ["system", "baseline", "difference", "lo", "hi"]
+    pairs = pl.DataFrame(rows, schema=schema, orient="row").with_columns(pl.lit("pictures").alias("measure"))
+    clear = replace(trial, pairs=pairs)
+    assert f"{best} finds one picture soonest. On average {best} needs" in sentence(clear)
+    assert [row[1].strong for row in lines(clear)] == [True, *[False] * len(others)]
+    near = pl.when(pl.col("baseline") == others[0]).then(1.0).otherwise("hi")
+    close = replace(trial, pairs=pairs.with_columns(near.alias("hi")))
+    assert f"{best} and {others[0]} cannot be told apart; " in sentence(close)
+    assert not any(row[1].strong for row in lines(close))
 
 
 def test_tables_have_the_numbers_of_the_trial(found: Held) -> None:
@@ -84,7 +102,8 @@ def test_the_page(found: Held) -> None:
 def test_nobody_to_compare_with(collection: tuple[Features, list[str]]) -> None:
     features, categories = collection
     alone = hold(features, categories, ["kernel"], Setting("target", "mixed", sessions=3, size=6, most=60))
-    assert sentence(alone).endswith("for people who think in looks and categories.") and ":" not in sentence(alone)
+    assert sentence(alone).startswith("For people who think in looks and categories, kernel needs ")
+    assert sentence(alone).endswith(" to find one.")
     assert "<figure>" in page(Held("One", [alone]))
 
 

@@ -14,7 +14,7 @@ from endoxa.reports.pages.visual_words import Shown, answer, ends_of, heads, lin
 def test_the_answer_says_how_many_and_which() -> None:
     assert answer(found()) == (
         "12 of 45 words are visual: the regions of their pictures are more alike than those of random topics "
-        "(q ≤ 0.05). Most visual: word00, word01, word02, word03 and word04. The least visual is word44."
+        "(q ≤ 0.05). Highest z, not compared with one another: word00, word01, word02, word03 and word04."
     )
     one = answer(found(visual=1))
     assert one.startswith("1 of 45 words is visual: the regions of its pictures")

@@ -38,6 +38,9 @@ def test_the_page_of_a_study_of_pages(chromium: str, page: Path, width: int) -> 
         tab.on("console", lambda message: said.append(message.text) if message.type in {"error", "warning"} else None)
         tab.goto(page.as_uri())
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        assert tab.get_by_text("too few to say which reads best").is_visible()
+        assert tab.locator("caption", has_text="pages won–lost").count() == 3
+        assert tab.get_by_text("only pages won are counted").is_visible()  # three pages tell nothing apart
         sheet = tab.locator("details.view[open] .sheet")
         mark = sheet.locator("span")
         assert mark.count() == 1 and "split" in str(mark.get_attribute("class"))

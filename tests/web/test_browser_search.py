@@ -222,6 +222,7 @@ def test_a_sketch_a_picture_and_words(stage: Stage, tmp_path: Path, device: str)
     expect(page.locator(".easel-cell:focus")).to_have_attribute("aria-label", "row 2, column 2: bright blue")
     page.locator("#sketch-go").click()
     expect(page.locator("#query-bar .chip")).to_have_text(["Sketch×"])
+    expect(tiles(page).locator(".expected i")).to_have_count(0)  # a sketch says nothing about marks
     to(page, "words")
     page.locator("#words").fill("boat")
     page.keyboard.press("Enter")
@@ -332,6 +333,29 @@ def test_two_people_and_a_shared_search(stage: Stage) -> None:
     expect(eve.locator("#stage")).to_contain_text("somebody else")
     expect(eve.locator("#fork")).to_have_count(0)
     expect(eve.locator("#ways")).to_be_hidden()
+
+
+@pytest.mark.parametrize("device", ["laptop", "phone"])
+def test_dots_are_shown_where_marks_tell_pictures_apart(stage: Stage, device: str) -> None:
+    page = come(stage, device)
+    to(page, "words")
+    page.locator("#words").fill("unicorn")
+    page.keyboard.press("Enter")
+    expect(page.locator("#query-bar")).to_contain_text("Words: unicorn")
+    dots = tiles(page).locator(".expected i")
+    expect(tiles(page).first).to_be_visible()
+    expect(dots).to_have_count(0)  # an unknown word says nothing about any picture
+    page.get_by_role("button", name="Remove: Words: unicorn").click()
+    expect(page.locator("#query-bar .chip")).to_have_count(0)
+    for number, label in enumerate(tiles(page).evaluate_all("all => all.map(t => t.ariaLabel)")):
+        tiles(page).nth(number).press("5" if " on sea" in label else "1")
+    saved(page)
+    expect(dots).to_have_count(0)
+    reason = page.locator(".said", has_text="cannot be told apart")
+    page.locator("#refine").click()
+    expect(page.locator("#round")).to_have_text("Round 4")
+    expect(tiles(page).first).to_be_visible()
+    assert bool(dots.count()) != bool(reason.count())  # dots, or why there are none
 
 
 # ---- every screen -------------------------------------------------------------------------------------

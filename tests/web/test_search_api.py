@@ -341,6 +341,47 @@ def test_words(hall: Hall, ana: Seeker) -> None:
     assert "<script>alert" not in page.text
 
 
+def expected_of(state: dict[str, Any]) -> list[float | None]:
+    """The expected marks that the page shows."""
+    return [tile["expected"] for tile in state["page"]["tiles"]]
+
+
+def test_marks_are_expected_only_where_they_tell_pictures_apart(ana: Seeker) -> None:
+    """An unknown word and a sketch say nothing about marks; marks do, on a page where those expected differ."""
+    for kind, detail in (("words", {"text": "unicorn"}), ("words", {"text": ""}), ("sketch", {"png": sketch_png()})):
+        assert set(expected_of(ana.act(kind, detail))) == {None}
+    state = ana.act("sketch", {"png": None})
+    for tile in state["page"]["tiles"]:
+        state = ana.act("mark", {"place": tile["place"], "grade": 2 if tile["name"].startswith("sea/") else -2})
+        assert set(expected_of(state)) == {None}  # marks of this page are not what it rests on
+    state = ana.act("refine", {"size": 8})
+    shown = expected_of(state)
+    assert None not in shown and max(shown) - min(shown) >= 1
+    for tile in state["page"]["tiles"]:
+        ana.act("mark", {"place": tile["place"], "grade": 0})
+    left = ana.act("refine", {"size": 8})
+    known = [mark for mark in expected_of(left) if mark is not None]
+    apart = any("cannot be told apart" in note for note in left["notes"])
+    assert apart == (not known) and (not known or max(known) - min(known) >= 1)
+
+
+def test_pictures_that_cannot_be_told_apart_get_no_mark_but_a_reason(ana: Seeker) -> None:
+    """All that is marked is neutral: nothing tells the rest apart."""
+    for tile in ana.state()["page"]["tiles"]:
+        ana.act("mark", {"place": tile["place"], "grade": -2})
+    state = ana.act("refine", {"size": 4})
+    page = state["page"]["tiles"]
+    assert {tile["expected"] for tile in page} == {None}
+    assert any("cannot be told apart" in note for note in state["notes"])
+
+
+def test_near_duplicates_are_counted(hall: Hall, ana: Seeker) -> None:
+    leaders = hall.features.leaders
+    told = ana.get("/api/collection").json()
+    assert told["beside"] == sum(leader != at for at, leader in enumerate(leaders.tolist()))
+    assert told["count"] - told["beside"] == len(set(leaders.tolist()))
+
+
 def test_more_pages_than_anybody_can_look_at(hall: Hall, ana: Seeker) -> None:
     statuses = [ana.send("refine", {"size": 1}).status_code for _ in range(PACE + 1)]
     assert statuses == [200] * PACE + [429]

@@ -33,14 +33,19 @@ def print_texts(found: Readings, folder: str | Path, to: str | Path) -> None:
 
 def print_study(studied: Studied, to: str | Path) -> None:
     """Print the answer, a table per measure, tau, the warnings and the address of the page."""
+    from endoxa.evaluations.pipelines import F1, PRECISION, TRUTH
     from endoxa.formatting import number
-    from endoxa.reports.pages.page_study import answer, tables
+    from endoxa.reports.pages.page_study import answer, pairs, tables
 
     found = studied.study
     output.say(answer(found))
     for measure, table in tables(found).items():
         output.show([f"\n[bold]{measure.capitalize()}, mean over pages[/bold]"])
         output.show_frame(table)
+    for way in found.ways:
+        measure = F1 if way == TRUTH else PRECISION
+        output.show([f"\n[bold]Pairs, page by page: {measure}, {way}[/bold]"])
+        output.show_frame(pairs(found, way, measure))
     for way, measure, tau, lo, hi in found.taus.iter_rows():
         output.tell(f"Kendall's tau, {way} and truth, {measure}: {number(tau, 2)} [{number(lo, 2)}, {number(hi, 2)}]")
     output.tell("")

@@ -14,6 +14,7 @@ import polars as pl
 
 from endoxa.comparisons.chosen_intervals import OF_DIFFERENCES, OF_MEANS, Interval, intervals_over_queries
 from endoxa.comparisons.orders import query_weights, tau_interval
+from endoxa.comparisons.winners import CONFIDENCE, pairwise, resamples_for
 from endoxa.errors import TextError
 from endoxa.evaluations import consensus
 from endoxa.evaluations.contest import CONSENSUS, FOLDERS
@@ -23,7 +24,7 @@ from endoxa.images.corpus import Corpus, same_category
 from endoxa.measures.evaluate import measure
 from endoxa.measures.grammar import parse_all
 from endoxa.policies import Policy
-from endoxa.statistics.bootstrap import Means, enough
+from endoxa.statistics.bootstrap import Means
 from endoxa.tables import Floats, Opinions, Run
 
 PRECISION, RECALL = "precision", "recall"
@@ -40,7 +41,8 @@ class Cutoffs:
     values  way, measure, k, system, value, lo, hi: means over the queries with 95 % intervals
     taus    measure, k, tau, lo, hi: Kendall's tau-b of the orders by the two ways; NaN where all values are tied
     turned  measure, k, system, other, and value, lo, hi of the difference by either way (`folders`, `consensus`): pairs
-            that folders put in one order and consensus in the other, where both intervals exclude 0
+            that folders put in one order and consensus in the other, where both intervals exclude 0; the intervals of
+            all pairs at a cut-off hold together
     alone   system, share, precision: of its first items, how many no other system returns, and how many of these
             share the folder of the query
     """
@@ -117,7 +119,7 @@ def _turned(systems: Sequence[str], scored: dict[str, Floats], rng: np.random.Ge
     pairs = list(combinations(range(len(systems)), 2))
     first, second = np.array(pairs).T
     ways = {
-        way: _intervals(values[:, :, first] - values[:, :, second], -1.0, OF_DIFFERENCES, rng)
+        way: _intervals(values[:, :, first] - values[:, :, second], -1.0, OF_DIFFERENCES, rng, pairwise(len(systems)))
         for way, values in scored.items()
     }
     truth, voted = ways[FOLDERS], ways[CONSENSUS]
@@ -141,10 +143,14 @@ def _signed(sign: int, found: Means, at: tuple[int, ...]) -> tuple[float, float,
     return sign * float(found.mean[at]), *((low, high) if sign > 0 else (-high, -low))
 
 
-def _intervals(values: Floats, low: float, interval: Interval, rng: np.random.Generator) -> Means:
-    """95 % intervals of values between `low` and 1."""
-    resamples = enough(values.shape[-1])
-    return intervals_over_queries(values, low, 1.0, interval=interval, confidence=0.95, resamples=resamples, rng=rng)
+def _intervals(
+    values: Floats, low: float, interval: Interval, rng: np.random.Generator, confidence: float = CONFIDENCE
+) -> Means:
+    """Intervals of values between `low` and 1."""
+    resamples = resamples_for(values.shape[-1], confidence)
+    return intervals_over_queries(
+        values, low, 1.0, interval=interval, confidence=confidence, resamples=resamples, rng=rng
+    )
 
 
 def _alone(run: Run, judgments: Opinions) -> pl.DataFrame:

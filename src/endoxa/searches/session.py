@@ -87,6 +87,12 @@ class Shown:
             for item, mean in zip(self.items, self.mean, strict=True)
         }
 
+    @property
+    def separates(self) -> bool:
+        """Whether the expected marks of its pictures differ by one mark or more; otherwise they say nothing."""
+        known = [mark for mark in self.expected.values() if mark is not None]
+        return bool(known) and max(known) - min(known) >= 1
+
 
 def expected_mark(mean: float) -> float:
     """The mark that is expected of a picture: 2·clip(μ, -1, 1)."""
@@ -159,6 +165,20 @@ class State:
     def acts(self) -> int:
         """How many acts can be undone."""
         return self.trail.acts if self.trail is not None else 0
+
+    def rated_before(self, page: Shown) -> bool:
+        """Whether the page rests on what the person said of pictures: a mark before it, or the picture of the query.
+
+        Words and a sketch put pictures in an order, and say nothing about marks.
+        """
+        if self.query.item is not None or self.query.upload is not None:
+            return True
+        later = {item for one in self.pages if one.number >= page.number for item in one.items}
+        return any(item not in later for item in self.marks)
+
+    def told(self, page: Shown) -> Mapping[str, float | None]:
+        """The expected marks of a page where they tell its pictures apart, else None for all."""
+        return page.expected if self.rated_before(page) and page.separates else dict.fromkeys(page.items)
 
 
 # ---- what an event may say ----------------------------------------------------------------------------

@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
+from itertools import combinations
 from time import perf_counter
 from typing import Literal, get_args
 
@@ -23,6 +25,7 @@ import polars as pl
 
 from endoxa.comparisons.intervals import summarise
 from endoxa.comparisons.paired import compare
+from endoxa.comparisons.winners import Apart, pairwise, resamples_for
 from endoxa.errors import JoinError, TextError, refuse_unknown
 from endoxa.frozen import dataclass
 from endoxa.policies import Policy
@@ -119,7 +122,8 @@ class Trial:
     scores   one row per competitor, session and measure. Kind search: P, the precision of the pages after the first;
              `P, first page`, `P, round 1` …; recall, of all pages. Target search: pictures, until the target is found
     summary  the mean of each with its 95 % interval over sessions, and its median
-    pairs    the paired difference of every two competitors, with interval and p
+    pairs    the paired difference of every two competitors, with interval and p; the intervals of all pairs of a
+             measure hold together with 95 %
     harmed   of each competitor, the share of sessions whose P is below that of the reference; of a target search empty
     curve    competitor, pictures, found: the share of targets found by then; of a kind search empty
     seconds  per round, of each competitor
@@ -151,6 +155,13 @@ class Trial:
         """value, lo, hi, median of a competitor on a measure; empty: the one that decides."""
         wanted = (pl.col("system") == name) & (pl.col("measure") == (measure or self.measure))
         return self.summary.filter(wanted).select("value", "lo", "hi", "median").row(0, named=True)
+
+    @cached_property
+    def apart(self) -> Apart:
+        """Which competitors the sessions tell apart on the measure that decides."""
+        order = self.order
+        pairs = combinations(order, 2)
+        return Apart(tuple(order), {pair: self.difference(*pair) for pair in pairs}, self.measure == "pictures")
 
     def difference(self, name: str, other: str) -> tuple[float, float, float]:
         """The mean paired difference of two competitors on the measure that decides, with its interval."""
@@ -316,7 +327,11 @@ def _trial(
     )
     pairs = pl.DataFrame(schema=Comparison.SCHEMA)
     if len(names) > 1:
-        pairs = compare(scores, rng=np.random.default_rng((seed, 5))).frame
+        spans = {"pictures": float(setting.most)} if setting.task == "target" else dict.fromkeys(scores.measures, 1.0)
+        pairs = compare(
+            scores, spans=spans, confidence=pairwise(len(names)),
+            resamples=resamples_for(setting.sessions, pairwise(len(names))), rng=np.random.default_rng((seed, 5)),
+        ).frame  # fmt: skip
     harmed, ceiling = dict[str, float](), 0.0
     curve = pl.DataFrame(schema={"system": pl.String, "pictures": pl.Int64, "found": pl.Float64})
     if setting.task == "kind":

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
+from endoxa.formatting import listed
 from endoxa.wording.phrases import Template, if_any
+
+NAMED = 3  # contenders that a sentence names before it only counts them
 
 TESTS = {
     "randomisation": "paired sign-flip randomisation of the mean difference, two-sided",
@@ -32,6 +37,28 @@ def _correction(method: str, least: int, most: int) -> str:
     return f"correction: none, {over}" if method == "none" else (
         f"correction: {CORRECTIONS[method]} {over}, not across measures"
     )  # fmt: skip
+
+
+def told_apart(
+    best: str, *, leader: str, level: Sequence[str], behind: Sequence[str], mutual: bool,
+    name: Callable[[str], str] = str,
+) -> str:  # fmt: skip
+    """What paired comparisons allow to be said, without a full stop: `a reads best`, or who cannot be told apart.
+
+    best    the predicate of a winner, as `reads best`; said only where nobody is level with the leader
+    level   those that cannot be told apart from the leader; mutual: nor from one another
+    behind  those that are worse than the leader
+    """
+    first, others, worse = name(leader), list(map(name, level)), list(map(name, behind))
+    if not others:
+        return f"{first} {best}" if worse else f"{first} is the only one"
+    if mutual:
+        text = f"{listed([first, *others], NAMED)} cannot be told apart"
+    else:
+        text = f"{first} cannot be told apart from {listed(others, NAMED)}"
+    if not worse:
+        return text
+    return f"{text}; {listed(worse, NAMED)} {'is' if len(worse) == 1 else 'are'} worse than {first}"
 
 
 NOTES: dict[str, Template] = {

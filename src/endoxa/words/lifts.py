@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from endoxa.comparisons.winners import Apart, pairwise
 from endoxa.errors import refuse_unknown
 from endoxa.frozen import dataclass
 from endoxa.policies import Policy
@@ -97,11 +99,14 @@ class Lifts:
 
     @cached_property
     def differences(self) -> pl.DataFrame:
-        """The lift of each contender minus that of its reference, resample by resample."""
+        """The lift of each contender minus that of its reference, resample by resample.
+
+        The intervals of all references hold together: each has the confidence 1 - (1 - confidence)/references.
+        """
         rows = []
-        for name, other in self.references.items():
+        for name in self.references:
             for part in self.parts:
-                found = self.difference(name, other, part)
+                other, found = self.against(name, part)
                 rows.append((name, other, part, found.value, found.lo, found.hi, found.se, found.naive, found.p))
         return pl.DataFrame(rows, schema=DIFFERENCES, orient="row")
 
@@ -144,10 +149,23 @@ class Lifts:
         coverage = pl.DataFrame({"system": [*self.names, FREQUENT], "queries": [one.height for one in frames]} | none)
         return Scores(whole.select(list(Scores.SCHEMA)), Policy(), coverage)
 
-    def difference(self, name: str, other: str, part: str = HELD_OUT) -> Resampled:
+    def difference(self, name: str, other: str, part: str = HELD_OUT, *, confidence: float | None = None) -> Resampled:
         """The mean difference of two contenders over the same resamples."""
         own, theirs = self._own(name, part), self._own(other, part)
-        return self._resampled(own["lift"].to_numpy() - theirs["lift"].to_numpy(), own)
+        return self._resampled(own["lift"].to_numpy() - theirs["lift"].to_numpy(), own, confidence)
+
+    def against(self, name: str, part: str = HELD_OUT) -> tuple[str, Resampled]:
+        """The reference of a contender, and the difference as in `differences`."""
+        other = self.references[name]
+        confidence = 1 - (1 - self.confidence) / len(self.references)
+        return other, self.difference(name, other, part, confidence=confidence)
+
+    @cached_property
+    def apart(self) -> Apart:
+        """Which contenders the resamples tell apart on held-out pictures; the intervals of all pairs hold together."""
+        order, confidence = self.order(), pairwise(len(self.names), self.confidence)
+        found = {pair: self.difference(*pair, confidence=confidence) for pair in combinations(order, 2)}
+        return Apart(tuple(order), {pair: (one.value, one.lo, one.hi) for pair, one in found.items()})
 
     def value(self, name: str, part: str = HELD_OUT) -> dict[str, float]:
         """The row of the summary."""
@@ -159,11 +177,16 @@ class Lifts:
         return rows.sort("lift", descending=True, nulls_last=True, maintain_order=True)["arm"].to_list()
 
     def _own(self, name: str, part: str) -> pl.DataFrame:
-        return self.resamples.filter((pl.col("arm") == name) & (pl.col("part") == part)).sort("resample")
+        return self._parts[name, part]
 
-    def _resampled(self, values: Floats, own: pl.DataFrame) -> Resampled:
+    @cached_property
+    def _parts(self) -> dict[Any, pl.DataFrame]:
+        """The resamples of each contender and part, in order."""
+        return self.resamples.sort("resample", maintain_order=True).partition_by("arm", "part", as_dict=True)
+
+    def _resampled(self, values: Floats, own: pl.DataFrame, confidence: float | None = None) -> Resampled:
         test, train = (own["pictures"] + own["skipped"]).to_numpy(), own["train"].to_numpy()
-        return resampled(values, float(test.mean()), float(train.mean()), confidence=self.confidence)
+        return resampled(values, float(test.mean()), float(train.mean()), confidence=confidence or self.confidence)
 
 
 def _per_picture(name: str, outcomes: Sequence[Outcome], what: str) -> pl.DataFrame:

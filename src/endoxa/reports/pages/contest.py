@@ -14,8 +14,8 @@ from endoxa.evaluations.contest import Course, Verdicts
 from endoxa.evaluations.cutoffs import Cutoffs
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.sentences import best_or_near, consensual
-from endoxa.evaluations.standings import chances
-from endoxa.formatting import capitalised, chance, clean, html_of, listed, number
+from endoxa.evaluations.standings import SURE, chances
+from endoxa.formatting import capitalised, chance, clean, counted, html_of, listed, number
 from endoxa.frozen import dataclass
 from endoxa.pools.deciding import LEAST
 from endoxa.reports.figures.chance_matrix import better
@@ -26,7 +26,6 @@ from endoxa.reports.pages.layout import Grid, Section, chart, cost_grid, render
 from endoxa.tables import Costs
 from endoxa.wording.evaluating import LIMITS_OF_CONSENSUS
 
-SURE = 0.9  # probability from which a reference is said to prefer one system
 LOW = 0.5  # P(best) of the leader below which the consensus itself is in doubt
 OWN = 1 / 3  # share of items that no other system returns from which a system is named
 NAMED = 3  # systems that a sentence names before it only counts them
@@ -78,27 +77,45 @@ def answer(contest: Contest, *, name: Callable[[str], str] = str) -> str:
         leaders.append(f"by {way}, {name(leader)} (best with probability {chance(own['p_best'][0])})")
     taus = [f"{number(tau, 2)} ({a} and {b})" for a, b, tau in found.agreement.iter_rows()]
     alike = f" Kendall's tau of the rankings: {'; '.join(taus)}." if taus else ""
-    first = f"First on {found.measure}: {'; '.join(leaders)}.{alike}{_lesson(found)}"
+    first = f"First on {found.measure}: {'; '.join(leaders)}.{_both(found)}{alike}{_lesson(found)}"
     return f"{turn(contest, name=name)} {first}".strip()
 
 
 def turn(contest: Contest, *, name: Callable[[str], str] = str) -> str:
-    """Whether labels confirm the system that the consensus puts first; empty where nobody was asked."""
+    """What labels say of the system that the consensus puts first; empty where nobody was asked.
+
+    That both put the same system first is no agreement: `_both` counts the pairs that both decide.
+    """
     course, voted = contest.course, _voted(contest.verdicts)
     if course is None or not voted:
         return ""
     leader = _leaders(contest.verdicts)[voted[0]]
-    sure = f"{best_or_near(course.margin)} with probability {chance(course.chance)}"
+    sure = f"{name(course.leader)} is {best_or_near(course.margin)} with probability {chance(course.chance)}"
+    asked = f"{course.labels} labels of the folder names"
     open_ = "" if course.is_settled else f" That is not settled: {course.until:g} at two looks in a row would be."
+    last = course.curve.filter((pl.col("labels") == pl.col("labels").max()) & (pl.col("system") == leader))["p_best"]
     if leader == course.leader:
-        text = (
-            f"The consensus of the systems puts {name(leader)} first, and {course.labels} labels of the folder names "
+        return f"After {asked}, {sure}.{open_} The consensus of the systems, without labels, puts it first."
+    if len(last) and last[0] <= 1 - SURE:
+        return (
+            f"The consensus of the systems is doubtful: it puts {name(leader)} first, but after {asked} {sure}.{open_}"
         )
-        return f"{text}{'confirm' if course.is_settled else 'agree with'} it: {name(leader)} is {sure}.{open_}"
-    return (
-        f"The consensus of the systems is doubtful: it puts {name(leader)} first, but after {course.labels} labels of "
-        f"the folder names {name(course.leader)} is {sure}.{open_}"
-    )
+    return f"The consensus of the systems puts {name(leader)} first. After {asked}, {sure}.{open_}"
+
+
+def _both(found: Verdicts) -> str:
+    """How many pairs the consensus and the first other way both decide, and of these how many alike."""
+    voted = _voted(found)
+    ways = [*voted[:1], *[way for way in found.ways if way not in voted][:1]]
+    if not voted or len(ways) < 2 or not set(ways) <= set(found.pairs.columns):
+        return ""
+    rows = [(a, b) for a, b in found.pairs.select(ways).iter_rows() if None not in (a, b) and not math.isnan(a + b)]
+    both = [(a, b) for a, b in rows if max(a, 1 - a) >= SURE and max(b, 1 - b) >= SURE]
+    alike = sum((a > 0.5) == (b > 0.5) for a, b in both)
+    pairs = counted(len(rows), "pair", "pairs")
+    if not both:
+        return f" Of {pairs}, {ways[0]} and {ways[1]} both decide none." if rows else ""
+    return f" {capitalised(ways[0])} and {ways[1]} both decide {len(both)} of {pairs}, {alike} of them alike."
 
 
 def doubt(found: Verdicts) -> str:
@@ -175,14 +192,15 @@ def _side_by_side(contest: Contest) -> Section:
         for way in found.ways:
             row = at[way, system]
             small = f"{_place(row['place'])} · [{number(row['lo'], 3)}, {number(row['hi'], 3)}]"
-            line.append(cells.number(row["value"], 3, small=small, strong=row["place"] == 1))
+            strong = row["p_best"] is not None and row["p_best"] >= SURE
+            line.append(cells.number(row["value"], 3, small=small, strong=strong))
         line += [cells.share(contest.ties[system])] if contest.ties else []
         rows.append(line)
     confidence = 100 * next(iter(found.ways.values())).confidence
     heads = ("system", *found.ways, *(("ranks tied",) if contest.ties else ()))
     note = (
         f"Means over the queries; below each its place and its {confidence:g} % interval with all doubts. Numbers of "
-        "different columns have no common scale: compare the rankings."
+        f"different columns have no common scale: compare the rankings. Bold: best with P ≥ {SURE:g}."
     )
     lines = [f"{capitalised(clean(way))}: {meaning}." for way, meaning in contest.meanings.items()]
     lines += [LIMITS_OF_CONSENSUS] if any(consensual(one) for one in found.ways.values()) else []

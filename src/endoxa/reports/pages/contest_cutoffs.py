@@ -84,9 +84,8 @@ def _curves(found: Cutoffs, measure: str) -> Chart:
     for k in range(1, found.deepest + 1):
         line = [cells.Cell(f"{k}", k)]
         for way in ways:
-            top = max(at[way, k, system]["value"] for system in systems)
             for one in (at[way, k, system] for system in systems):
-                line.append(cells.interval(one["value"], one["lo"], one["hi"], 3, strong=one["value"] == top))
+                line.append(cells.interval(one["value"], one["lo"], one["hi"], 3))
         lines.append(line)
     heads = ("k", *(f"{clean(system)}, {way}" for way in ways for system in systems))
     name = capitalised(measure)

@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
+from typing import Any
 
 import polars as pl
 
-from endoxa.evaluations.pipelines import ALIGNED, BAG, F1, MEANINGS, MEASURES, NOTHING, PRECISION, TRUTH, PipelineStudy
-from endoxa.formatting import capitalised, clean, counted, html_of, number
+from endoxa.comparisons.winners import Apart
+from endoxa.evaluations.pipelines import (
+    ALIGNED,
+    BAG,
+    F1,
+    LEAST,
+    MEANINGS,
+    MEASURES,
+    NOTHING,
+    PRECISION,
+    TRUTH,
+    VOTERS,
+    PipelineStudy,
+)
+from endoxa.formatting import capitalised, chance, clean, counted, html_of, listed, number, signed
 from endoxa.frozen import dataclass
 from endoxa.notes import marked
 from endoxa.reports.figures.way_dots import ranked, way_dots
 from endoxa.reports.pages import cells
+from endoxa.reports.pages.cells import Cell
 from endoxa.reports.pages.layout import Chart, Grid, Section, chart, render
+from endoxa.wording.comparing import told_apart
 
 TABLES = {TRUTH: "Table 6", BAG: "Table 7", ALIGNED: "Table 8"}  # of the source
+NAMED = 3  # pairs that a sentence names before it only counts them
+RANKED = 5  # pipelines from which a sentence has Kendall's tau
 NONE = "⊥"  # the virtual pipeline that finds nothing
 
 
@@ -70,33 +89,84 @@ def page(reported: Reported) -> str:
     study = reported.study
     return render(
         title=reported.title, answer=html_of(lambda name: answer(study, name=name)), facts=_facts(reported),
-        warnings=[*reported.failures, *study.warnings], sections=[_tables(study), _agreement(study)],
+        warnings=[*reported.failures, *study.warnings], sections=[_tables(study), _pairs(study), _agreement(study)],
         policies=[f"{way}: {MEANINGS[way]}" for way in study.ways], notes=_notes(study),
         provenance=reported.provenance, views=reported.views,
     )  # fmt: skip
 
 
 def answer(study: PipelineStudy, *, name: Callable[[str], str] = str) -> str:
-    """Which pipeline reads most precisely by consensus, and whether the transcriptions agree."""
-    leader, value = _leader(study, ALIGNED)
-    first = f"By consensus, {name(leader)} reads most precisely: precision {value} (Method II)."
-    if TRUTH not in study.ways:
-        return f"{first} Nobody has typed these pages, and without a truth an order is a guess."
-    true, best = _leader(study, TRUTH)
-    if true == leader:
-        agreed = f"The transcriptions agree: {best}."
+    """Which pipeline reads best by the transcriptions, or by agreement without them; and which pairs both decide."""
+    if len(study.judged) < LEAST:
+        return _by_agreement(study, name)
+    true = study.compared[TRUTH, F1]
+    typed = counted(len(study.judged), "transcription", "transcriptions")
+    first = f"By {typed}, {told_apart('reads best', **true.facts, name=name)}{_evidence(true, F1, name)}."
+    voted = study.compared[ALIGNED, PRECISION]
+    second = f"By consensus precision (Method II), {told_apart('reads most precisely', **voted.facts, name=name)}."
+    return f"{_reversed(study, name)}{first} {second}{_both(study)}{_tau(study)}"
+
+
+def _by_agreement(study: PipelineStudy, name: Callable[[str], str]) -> str:
+    """What agreement alone says; it names nobody by the votes of fewer than four pipelines."""
+    voted = study.compared[ALIGNED, PRECISION]
+    if len(study.pipelines) < VOTERS:
+        first = f"By agreement, not by truth, {len(study.pipelines)} pipelines are too few to say which reads best."
     else:
-        agreed = f"By the transcriptions it is {name(true)}: {best}."
+        words = told_apart("reads most precisely", **voted.facts, name=name)
+        first = f"By agreement, not by truth, {words}{_evidence(voted, PRECISION, name)}."
+    if not study.judged:
+        return f"{first} Nobody has typed these pages, and without a truth an order is a guess."
+    pages = counted(len(study.judged), "page has", "pages have")
+    return f"{first} Only {pages} a transcription; fewer than {LEAST} tell no pipelines apart."
+
+
+def _evidence(found: Apart, measure: str, name: Callable[[str], str]) -> str:
+    """The least difference that the sentence rests on: the leader against the nearest of those behind it."""
+    if not found.behind:
+        return ""
+    nearest = min(found.behind, key=lambda other: found.difference(found.leader, other)[0])
+    ends = _difference(found.difference(found.leader, nearest))
+    return f" ({measure} {ends})" if found.level and len(found.behind) == 1 else (
+        f" ({measure} {ends} against {name(nearest)})"
+    )  # fmt: skip
+
+
+def _difference(ends: tuple[float, float, float]) -> str:
+    value, lo, hi = ends
+    return f"{signed(value, 3)} [{number(lo, 3)}, {number(hi, 3)}]"
+
+
+def _shared(study: PipelineStudy) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """The pairs that transcriptions (F1) and consensus (precision, Method II) both decide: alike, and the other way."""
+    true, voted = set(study.compared[TRUTH, F1].decided), set(study.compared[ALIGNED, PRECISION].decided)
+    return sorted(true & voted), sorted(pair for pair in true if pair[::-1] in voted)
+
+
+def _reversed(study: PipelineStudy, name: Callable[[str], str]) -> str:
+    """That the consensus is wrong, where it decides a pair against the transcriptions."""
+    _, turned = _shared(study)
+    pairs = listed([f"{name(worse)} above {name(better)}" for better, worse in turned], NAMED) if turned else ""
+    return f"The consensus is wrong here: it puts {pairs}, the transcriptions the other way round. " if turned else ""
+
+
+def _both(study: PipelineStudy) -> str:
+    """How many pairs both decide, and of these how many alike; from nothing else follows that they agree."""
+    alike, turned = _shared(study)
+    both, every = len(alike) + len(turned), math.comb(len(study.pipelines), 2)
+    if not both:
+        return f" No pair of {every} is decided by both." if every > 1 else " The pair is not decided by both."
+    of = counted(every, "pair", "pairs")
+    return f" Both decide {both} of {of}, {len(alike)} of them alike."
+
+
+def _tau(study: PipelineStudy) -> str:
+    """Kendall's tau; of fewer than five pipelines its interval says nothing."""
+    if len(study.pipelines) < RANKED:
+        return ""
     row = study.taus.filter((pl.col("way") == ALIGNED) & (pl.col("measure") == PRECISION)).row(0, named=True)
     ends = f"[{number(row['lo'], 2)}, {number(row['hi'], 2)}]"
-    return f"{first} {agreed} Kendall's tau of the two orders by precision is {number(row['tau'], 2)} {ends}."
-
-
-def _leader(study: PipelineStudy, way: str) -> tuple[str, str]:
-    """The most precise pipeline, and its precision with the interval."""
-    rows = _rows(study, PRECISION).filter(pl.col("way") == way)
-    row = rows.filter(pl.col("system") == ranked(rows)[0]).row(0, named=True)
-    return row["system"], f"{number(row['value'], 3)} [{number(row['lo'], 3)}, {number(row['hi'], 3)}]"
+    return f" Kendall's tau of the two orders by precision is {number(row['tau'], 2)} {ends}."
 
 
 def _rows(study: PipelineStudy, measure: str) -> pl.DataFrame:
@@ -142,13 +212,13 @@ def _tables(study: PipelineStudy) -> Section:
 def _table(study: PipelineStudy, way: str) -> Grid:
     rows = study.values.filter(pl.col("way") == way)
     at = {(row["pipeline"], row["measure"]): row for row in rows.iter_rows(named=True)}
-    tops = {measure: max(study.means(way, measure).values(), default=0.0) for measure in MEASURES}
+    winners = {measure: study.compared[way, measure].winner for measure in MEASURES}
     lines = []
     for pipeline in study.pipelines:
         line = [cells.name(pipeline)]
         for measure in MEASURES:
             one = at[pipeline, measure]
-            strong = one["value"] == tops[measure]
+            strong = pipeline == winners[measure]
             line.append(cells.interval(one["value"], one["lo"], one["hi"], 4, strong=strong))
         undefined = at[pipeline, PRECISION]["undefined"]
         lines.append([*line, cells.whole(undefined, alert=True)])
@@ -164,8 +234,64 @@ def _table(study: PipelineStudy, way: str) -> Grid:
         ("pipeline", *map(capitalised, MEASURES), "Pages without output"),
         lines,
         note=f"Below each mean its {confidence:g} % interval over pages. A pipeline without output on a page has no "
-        "precision there." if way == next(iter(study.ways)) else "",
+        "precision there. Bold: better than every other pipeline, page by page."
+        if way == next(iter(study.ways))
+        else "",
     )  # fmt: skip
+
+
+def pairs(study: PipelineStudy, way: str, measure: str) -> pl.DataFrame:
+    """Every two pipelines, the one with the greater mean first: the difference page by page, and the pages won."""
+    rows = study.pairs.filter((pl.col("way") == way) & (pl.col("measure") == measure))
+    ends = [
+        _difference(one) if not math.isnan(one[1]) else signed(one[0], 3)
+        for one in rows.select("difference", "lo", "hi").iter_rows()
+    ]
+    return rows.select(
+        "pipeline", pl.col("other").alias("against"), pl.Series(measure, ends, dtype=pl.String),
+        pl.Series("P(better)", [chance(p) for p in rows["p_better"]], dtype=pl.String), "won", "lost",
+    )  # fmt: skip
+
+
+def _pairs(study: PipelineStudy) -> Section:
+    """Every two pipelines, page by page, by each way."""
+    decided = f"{100 * study.ways[BAG].confidence:g} %"
+    lines = [
+        "Pages differ more than pipelines do, so pipelines are compared page by page. The pipeline with the greater "
+        "mean stands first.",
+        f"The intervals of all pairs of a column hold together with {decided}. Bold: the two are told apart.",
+    ]
+    if TRUTH in study.ways and len(study.judged) < LEAST:
+        lines.append(f"By truth there are fewer than {LEAST} pages: only pages won are counted.")
+    grids = [_paired(study, way) for way in study.ways]
+    return Section("pairs", "Pairs", "Which pipeline reads better than which", lines, grids)
+
+
+def _paired(study: PipelineStudy, way: str) -> Grid:
+    frame = study.pairs.filter(pl.col("way") == way)
+    at = {(row["measure"], row["pipeline"], row["other"]): row for row in frame.iter_rows(named=True)}
+    lines = []
+    for one, other in study.compared[way, PRECISION if way != TRUTH else F1].differences:
+        line = [cells.name(one), cells.name(other)]
+        for measure in MEASURES:
+            straight = (measure, one, other) in at
+            line.append(_pair(at[(measure, one, other) if straight else (measure, other, one)], straight=straight))
+        lines.append(line)
+    caption = f"{capitalised(way)}: difference and pages won–lost, with interval and P(better)"
+    return Grid(caption, ("pipeline", "against", *MEASURES), lines)
+
+
+def _pair(row: Mapping[str, Any], *, straight: bool) -> Cell:
+    """The difference of a pair; `straight` where the row has it the way it is shown."""
+    sign = 1 if straight else -1
+    value, lo, hi = sign * row["difference"], *sorted((sign * row["lo"], sign * row["hi"]))
+    won, lost = (row["won"], row["lost"])[::sign]
+    text = f"{signed(value, 3)} · {won}–{lost}"
+    if math.isnan(lo):
+        return Cell(text, value)
+    better = row["p_better"] if straight else 1 - row["p_better"]
+    ends = f"[{number(lo, 3)}, {number(hi, 3)}] P {chance(better)}"
+    return Cell(text, value, ends, strong=lo > 0 or hi < 0)
 
 
 def _figure(study: PipelineStudy, measure: str) -> Chart:

@@ -16,6 +16,7 @@ from endoxa.reports.pages.cells import Cell
 from endoxa.reports.pages.layout import Chart, Grid, Section, chart, render
 from endoxa.searches.learners import LEARNERS
 from endoxa.searches.trials import REFERENCE, Trial
+from endoxa.wording.comparing import told_apart
 
 SOON = 100  # pictures by which a target may have been found, in the table
 CROWDED = 0.1  # share of sessions without a page of relevant pictures from which the reader is told
@@ -57,39 +58,46 @@ def about(name: str) -> str:
 
 
 def answer(held: Held, *, name: Callable[[str], str] = str) -> str:
-    """One sentence per task: the best learner, the next, and their difference. Other people have their own sections."""
+    """One sentence per task: who is told apart from whom. Other people have their own sections."""
     firsts = {one.setting.task: one for one in reversed(held.trials)}
     return " ".join(sentence(one, name=name) for one in held.trials if firsts[one.setting.task] is one)
 
 
 def sentence(trial: Trial, *, name: Callable[[str], str] = str) -> str:
-    """What a trial says: the best competitor against the next one with another learner, or against no feedback."""
-    best, other = leaders(trial)
+    """What a trial says: which competitor is told apart from all others, or that none is; and what feedback gains."""
+    whose = f"For people who think in {'categories' if trial.setting.people == 'class' else 'looks and categories'}"
     if trial.setting.task == "kind":
-        return _kind(trial, best, name)
+        return f"{whose}, {_kind(trial, name)}"
+    found, best = trial.apart, trial.apart.leader
     value = trial.value(best)
-    text = f"{name(best)} needs {value['value']:.0f} pictures to find one (median {value['median']:.0f})"
-    whose = f"for people who think in {'categories' if trial.setting.people == 'class' else 'looks and categories'}"
-    if not other:
-        return f"{text}, {whose}."
-    rival = trial.value(other)
+    needs = f"needs {value['value']:.0f} pictures (median {value['median']:.0f})"
+    if not found.order[1:]:
+        return f"{whose}, {name(best)} {needs} to find one."
+    other = found.order[1]
     d, lo, hi = trial.difference(best, other)
-    clear = f"{-d:.0f} fewer [{number(-hi, 0)}, {number(-lo, 0)}]"
-    beats = clear if hi < 0 else f"{clear}, which is no clear difference"
-    return f"{text}, {name(other)} {rival['value']:.0f} (median {rival['median']:.0f}): {beats}, {whose}."
+    words = told_apart("finds one picture soonest", **found.facts, name=name)
+    return (
+        f"{whose}, {words}. On average {name(best)} {needs}, "
+        f"{-d:.0f} fewer [{number(-hi, 0)}, {number(-lo, 0)}] than {name(other)}."
+    )
 
 
-def _kind(trial: Trial, best: str, name: Callable[[str], str]) -> str:
+def _kind(trial: Trial, name: Callable[[str], str]) -> str:
+    best, _ = leaders(trial)
     d, lo, hi = trial.difference(best, REFERENCE)
     old, new = (number(trial.value(one)["value"], 3) for one in (REFERENCE, best))
     pages = "page" if trial.setting.rounds == 1 else f"{trial.setting.rounds} pages"
-    whose = "categories" if trial.setting.people == "class" else "looks and categories"
     verb = "raises" if lo > 0 else "does not clearly raise"
-    return (
-        f"For people who think in {whose}, feedback by {name(best)} {verb} the precision of the next {pages} from "
-        f"{old} to {new}: {signed(d, 3)} [{number(lo, 3)}, {number(hi, 3)}]; {share(trial.harmed[best], 1)} of the "
-        "sessions are worse off than without."
+    text = (
+        f"feedback by {name(best)} {verb} the precision of the next {pages} from {old} to {new}: {signed(d, 3)} "
+        f"[{number(lo, 3)}, {number(hi, 3)}]; {share(trial.harmed[best], 1)} of the sessions are worse off "
+        "than without."
     )
+    others = tuple(one for one in trial.apart.order if one not in {best, REFERENCE})
+    if not others:
+        return text
+    words = told_apart("finds more than every other learner", **trial.apart.among((best, *others)).facts, name=name)
+    return f"{text} {capitalised(words)}."
 
 
 def leaders(trial: Trial) -> tuple[str, str]:
@@ -114,17 +122,18 @@ def lines(trial: Trial) -> list[list[Cell]]:
 
 def _row(trial: Trial, name: str) -> list[Cell]:
     best, value = leaders(trial)[0], trial.value(name)
+    wins = name == trial.apart.winner
     took = cells.number(1000 * trial.seconds[name], 1)
     if trial.setting.task == "target":
         soon = trial.curve.filter((pl.col("system") == name) & (pl.col("pictures") <= SOON))["found"]
         return [
-            cells.name(name), cells.interval(value["value"], value["lo"], value["hi"], 1, strong=name == best),
+            cells.name(name), cells.interval(value["value"], value["lo"], value["hi"], 1, strong=wins),
             cells.number(value["median"], 0), cells.share(soon.max() if len(soon) else 0.0),  # type: ignore[arg-type]
             _against(trial, name, best, 1), took,
         ]  # fmt: skip
     rounds = [trial.value(name, f"P, round {at}")["value"] for at in range(1, trial.setting.rounds + 1)]
     return [
-        cells.name(name), cells.interval(value["value"], value["lo"], value["hi"], 3, strong=name == best),
+        cells.name(name), cells.interval(value["value"], value["lo"], value["hi"], 3, strong=wins),
         *(cells.number(one, 3) for one in rounds), cells.number(trial.value(name, "recall")["value"], 3),
         _against(trial, name, REFERENCE, 3), cells.share(trial.harmed[name]), took,
     ]  # fmt: skip
@@ -148,7 +157,8 @@ def _section(trial: Trial) -> Section:
     said = [sentence(trial), *([crowd] if trial.ceiling > CROWDED else [])]
     note = (
         f"{setting.sessions} sessions with pages of {setting.size}; {marks}; {100 * setting.noise:g} % of the marks "
-        "are one level off. Intervals of 95 % over sessions; differences are paired."
+        "are one level off. Intervals of 95 % over sessions. Differences are paired, and their intervals hold together "
+        "for all pairs. Bold: told apart from every other learner."
     )
     caption = {"kind": "Precision of the pages after the first", "target": "Pictures seen until the target is found"}
     grid = Grid(caption[setting.task], heads(trial), lines(trial), note=note)
@@ -179,7 +189,7 @@ def _chart(trial: Trial) -> Chart:
         partial(line_chart, drawn, across=across, up=up, top=top, start=float(frame["x"].to_numpy().min()),
                 thing="learner"),
         heading=capitalised(f"{up} by {across}"),
-        label=f"{capitalised(up)} by {across}, {setting}; {leaders(trial)[0]} is the best on average",
+        label=f"{capitalised(up)} by {across}, {setting}; {leaders(trial)[0]} has the best mean",
         caption=f"{capitalised(up)} by {across}. " + (
             "Round 0 is the first page, which is the same for all." if setting.task == "kind"
             else f"A search is given up after {setting.most} pictures."

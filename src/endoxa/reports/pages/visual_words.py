@@ -61,7 +61,7 @@ def page(shown: Shown) -> str:
 
 
 def answer(found: Visualness, *, name: Callable[[str], str] = str) -> str:
-    """How many words are visual, which most of all, and which least."""
+    """How many words are visual, and those of the highest z; no two words are compared, so none is called the most."""
     frame, visual = found.frame, found.visual
     others = "than those of random topics" if found.null == "topics" else "than those of as many random pictures"
     if frame.height == 1:
@@ -80,9 +80,7 @@ def answer(found: Visualness, *, name: Callable[[str], str] = str) -> str:
     are, their = ("is", "its") if len(visual) == 1 else ("are", "their")
     start = f"{len(visual)} {of} {are} visual: the regions of {their} pictures are more alike {others}"
     most = listed([name(word) for word in visual[:NAMED]], NAMED)
-    last = frame.row(-1, named=True)["word"]
-    end = f" The least visual is {name(last)}." if last not in visual else ""
-    return f"{start} (q ≤ {LEVEL:g}). Most visual: {most}.{end}"
+    return f"{start} (q ≤ {LEVEL:g}). Highest z, not compared with one another: {most}."
 
 
 def heads(found: Visualness) -> list[str]:

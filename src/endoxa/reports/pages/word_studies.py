@@ -19,6 +19,7 @@ from endoxa.reports.figures.style import limits_of
 from endoxa.reports.pages import cells
 from endoxa.reports.pages.cells import Cell
 from endoxa.reports.pages.layout import Chart, Grid, Section, chart, render
+from endoxa.wording.comparing import told_apart
 from endoxa.words.feature_sets import TABLE_6
 from endoxa.words.lifts import Lifts
 from endoxa.words.splits import HELD_OUT, NOVEL, PARTS, TRAIN
@@ -84,7 +85,7 @@ def facts(study: WordStudy) -> list[str]:
 
 
 def answer(study: WordStudy, *, name: Callable[[str], str] = str) -> str:
-    """What the study says: the best contender, against the frequencies, against its reference, and on novel topics."""
+    """What the study says: the leader against the frequencies, who is told apart, its reference, and novel topics."""
     lifts = study.lifts
     best = lifts.order()[0]
     own = lifts.value(best)
@@ -92,9 +93,10 @@ def answer(study: WordStudy, *, name: Callable[[str], str] = str) -> str:
         f"{capitalised(_what(study, best, name))} predict {number(own['score'], 3)} of the words of held-out pictures, "
         f"the most frequent words {number(own['baseline'], 3)}: {_lift(own['lift'], own['lo'], own['hi'])}."
     )
+    if lifts.apart.order[1:]:
+        text += f" {capitalised(told_apart(_wins(study), **lifts.apart.facts, name=name))}."
     if best in lifts.references:
-        other = lifts.references[best]
-        found = lifts.difference(best, other)
+        other, found = lifts.against(best)
         clear = "" if found.lo > 0 else ", which is no clear difference"
         text += f" Against {name(other)} that is {_lift(found.value, found.lo, found.hi)}{clear}."
     if NOVEL in lifts.parts:
@@ -103,6 +105,10 @@ def answer(study: WordStudy, *, name: Callable[[str], str] = str) -> str:
     if (tau := against_source(study)) is not None:
         text += f" Kendall's tau with the order that Barnard et al. printed is {number(tau, 2)}."
     return text
+
+
+def _wins(study: WordStudy) -> str:
+    return f"predicts words better than every other {_thing(study)}"
 
 
 def _what(study: WordStudy, best: str, name: Callable[[str], str]) -> str:
@@ -148,8 +154,8 @@ def lines(study: WordStudy) -> list[list[Cell]]:
 
 def _line(study: WordStudy, arm: str) -> list[Cell]:
     lifts = study.lifts
-    own, best = lifts.value(arm), lifts.order()[0]
-    row = [cells.name(arm), cells.interval(own["lift"], own["lo"], own["hi"], 3, strong=arm == best)]
+    own = lifts.value(arm)
+    row = [cells.name(arm), cells.interval(own["lift"], own["lo"], own["hi"], 3, strong=arm == lifts.apart.winner)]
     if lifts.references:
         row.append(_against(lifts, arm))
     if study.kind == "features":
@@ -174,8 +180,7 @@ def _others(lifts: Lifts) -> list[str]:
 def _against(lifts: Lifts, arm: str) -> Cell:
     if arm not in lifts.references:
         return Cell("–")
-    other = lifts.references[arm]
-    found = lifts.difference(arm, other)
+    other, found = lifts.against(arm)
     return Cell(
         signed(found.value, 3), found.value, f"[{number(found.lo, 3)}, {number(found.hi, 3)}] to {other}",
         strong=found.lo > 0 or found.hi < 0,
@@ -186,13 +191,14 @@ def table(study: WordStudy) -> Grid:
     """The table of contenders."""
     note = (
         "Intervals of 95 % over resamples, by the corrected standard error; on training pictures they say little. "
-        "Differences are paired: the same splits and starting points for all. Bold differences exclude 0."
+        "Differences are paired: the same splits and starting points for all; their intervals hold together. Bold "
+        "differences exclude 0. A lift is bold if it is told apart from every other."
     )
     return Grid("Mean lift of each part", heads(study), lines(study), note=note)
 
 
 def words(study: WordStudy) -> list[Grid]:
-    """The words that the best contender predicts best, and worst, beyond their frequency."""
+    """The words that the contender with the highest mean predicts best, and worst, beyond their frequency."""
     best = study.lifts.order()[0]
     frame = study.lifts.words.filter(pl.col("arm") == best).filter(pl.col("pictures") >= SEEN)
     shown = {"Gained most": frame.head(WORDS)}
@@ -227,7 +233,7 @@ def _dotted(study: WordStudy, part: str) -> Chart:
     ]
     return chart(
         partial(intervals, frame, measure), heading=heading,
-        label=f"{heading}: {order[0]} is first", caption=f"{heading}, with 95 % intervals over resamples.",
+        label=f"{heading}: {order[0]} has the highest mean", caption=f"{heading}, with 95 % intervals over resamples.",
         grid=Grid(f"Lift, {part}", (_thing(study), part), lines),
     )  # fmt: skip
 
@@ -251,7 +257,7 @@ def _curve(study: WordStudy, part: str) -> Chart:
     for name in order:
         rows = frame.filter(pl.col("source") == name)
         x, y, error = (rows[column].to_numpy().astype(float) for column in ("regions", "lift", "se"))
-        drawn[name] = Line(x, y, f"{name}: {number(float(np.nanmax(y)), 3)} at best", error)
+        drawn[name] = Line(x, y, f"{name}: {number(float(np.nanmax(y)), 3)} at most", error)
     error = frame["se"].to_numpy()
     ends = frame["lift"].to_numpy() + np.array([[-1], [1]]) * np.nan_to_num(error)
     low, high = limits_of([*ends.ravel().tolist(), 0.0])
@@ -260,7 +266,7 @@ def _curve(study: WordStudy, part: str) -> Chart:
     return chart(
         partial(line_chart, drawn, across="largest regions", up="lift", top=high, bottom=low, start=start,
                 thing="segmentation", level=level),
-        heading=heading, label=f"{heading}: {order[0]} is the best on average",
+        heading=heading, label=f"{heading}: {order[0]} has the highest mean",
         caption=f"{heading}. Bars are one corrected standard error on either side.",
         grid=Grid(heading, ("segmentation, regions", "lift", "SE"), [
             [cells.name(f"{source}, {regions}"), cells.number(lift, 3), cells.number(se, 4)]

@@ -112,13 +112,14 @@ class GroupOut(BaseModel):
 
 
 class CollectionOut(BaseModel):
-    """The collection, and who is here."""
+    """The collection, and who is here. `beside` pictures are nearly the same as one that stands for them."""
 
     name: str
     nickname: str
     role: Literal["searcher", "viewer"]
     digest: str
     count: int
+    beside: int
     groups: list[GroupOut]
     grades: list[GradeOut]
     words: bool
@@ -126,7 +127,7 @@ class CollectionOut(BaseModel):
 
 
 class TileOut(BaseModel):
-    """A picture. `stack` is the number of its near-duplicates, `expected` the mark that is expected."""
+    """A picture. `stack` is the number of its near-duplicates; `expected` the mark, where marks tell pictures apart."""
 
     place: int
     name: str

@@ -275,7 +275,8 @@ def _standing(server: SearchServer, access: Access) -> dict[str, Any]:
             ],
             "found": _places(collection, state.found), "undo": state.acts > 0, "seen": len(state.seen),
             "left": search.left, "show_seen": state.show_seen, "explore": state.settings.explore,
-            "notes": [*search.notes, *notes], "read_only": access.may != "act" or search.changed or state.closed,
+            "notes": [*search.notes, *notes, *_alike(state)],
+            "read_only": access.may != "act" or search.changed or state.closed,
             "may_fork": access.may != "look" and not search.changed,
         }  # fmt: skip
 
@@ -295,11 +296,20 @@ def _page_made(server: SearchServer, access: Access) -> list[str]:
     return []
 
 
+def _alike(state: State) -> list[str]:
+    """That no marks are expected of a page, where the person's marks do not tell its pictures apart."""
+    page = state.page
+    known = page is not None and any(mark is not None for mark in page.expected.values())
+    if page is None or not known or not state.rated_before(page) or page.separates:
+        return []
+    return ["By what you marked, these pictures cannot be told apart: about the same mark is expected of all of them."]
+
+
 def _page(collection: Collection, state: State, page: Any) -> dict[str, Any]:
     """A page; pictures that are no longer in the collection are left out."""
     if page is None:
         return {"round": 0, "tiles": []}
-    place, expected = collection.features.place, page.expected
+    place, expected = collection.features.place, state.told(page)
     tiles = [
         collection.tile(place[item], slot=slot, expected=expected[item], mark=state.marks.get(item))
         for item, slot in zip(page.items, page.slots, strict=True)

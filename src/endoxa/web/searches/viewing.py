@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import FileResponse
 
@@ -30,7 +31,7 @@ def router(server: SearchServer) -> APIRouter:
         features = pictures.features
         return {
             "name": pictures.name, "nickname": visitor.nickname, "role": visitor.role, "digest": features.digest,
-            "count": len(features),
+            "count": len(features), "beside": int((features.leaders != np.arange(len(features))).sum()),
             "groups": [{"name": group.name, "metrics": group.metrics} for group in features.groups],
             "grades": [
                 {"value": value, "label": label, "key": str(value + 3)}

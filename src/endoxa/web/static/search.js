@@ -81,7 +81,7 @@ class Desk {
       [
         `${count(pictures, "picture")} to search in. Begin as you like: browse, or use the map, a sketch or a picture.`,
         "Mark what you see, from highly irrelevant to highly relevant. One mark is enough. Then press Refine.",
-        "The dots under a picture show which of the five marks is expected. Why? says what it rests on.",
+        "Dots under the pictures show which of the five marks is expected, where your marks tell the pictures apart.",
         "A few pictures of a page may stand under “Help me understand”: your marks on those teach most.",
       ],
       [
@@ -266,7 +266,8 @@ class Desk {
 
   queryFacts() {
     const { round, seen, left, marks } = this.state;
-    const facts = [`${seen} seen, ${left} to see`, marks.length && count(marks.length, "mark")];
+    const { beside } = this.collection; // pages show one of each stack
+    const facts = [`${seen} seen, ${left} to see`, beside && `${count(beside, "near-duplicate")} stacked`, marks.length && count(marks.length, "mark")];
     return element(
       "span",
       { class: "note facts" },
