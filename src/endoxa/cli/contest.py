@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,12 +49,13 @@ def _print_cutoffs(found: Cutoffs) -> None:
 
 
 def _standings(frame: pl.DataFrame) -> pl.DataFrame:
-    """Systems down, ways across: mean, interval and place."""
+    """Systems down, ways across: mean, interval and place. A consensus has no interval."""
     import polars as pl
 
+    intervals = ["" if isnan(lo) else f" [{lo:.3f}, {hi:.3f}]" for lo, hi in frame.select("lo", "hi").iter_rows()]
     cells: list[Any] = [
-        f"{value:.3f} [{lo:.3f}, {hi:.3f}] #{place}"
-        for value, lo, hi, place in frame.select("value", "lo", "hi", "place").iter_rows()
+        f"{value:.3f}{interval} #{place}"
+        for (value, place), interval in zip(frame.select("value", "place").iter_rows(), intervals, strict=True)
     ]
     return frame.with_columns(pl.Series("cell", cells)).pivot("way", index="system", values="cell", maintain_order=True)
 
