@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from endoxa.wording import believing, comparing, evaluating
+from endoxa.wording import backtesting, believing, comparing, evaluating
 from endoxa.wording.phrases import Template
 
-CATALOGUE: Mapping[str, Template] = {"text": "{text}"} | believing.NOTES | comparing.NOTES | evaluating.NOTES
+CATALOGUE: Mapping[str, Template] = (
+    {"text": "{text}"} | backtesting.NOTES | believing.NOTES | comparing.NOTES | evaluating.NOTES
+)
 
 
 def sentence(code: str, facts: Mapping[str, Any]) -> str:
