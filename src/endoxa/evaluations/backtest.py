@@ -21,7 +21,6 @@ import numpy as np
 import polars as pl
 
 from endoxa.beliefs.learned import Universe
-from endoxa.comparisons.posterior import Posterior
 from endoxa.errors import JoinError, TextError
 from endoxa.frozen import dataclass
 from endoxa.measures.evaluate import measure as scored
@@ -288,8 +287,10 @@ def _truth(run: Run, judged: Opinions, measures: Sequence[Measure]) -> dict[str,
     for measure in measures:
         systems, _, values = scores.matrix(str(measure))
         known = ~np.isnan(values).all(0)
-        if not known.any():
-            raise JoinError(f"{measure} has no value on any query", remedy="nothing that was judged is relevant")
+        if not np.nansum(values[:, known]):
+            raise JoinError(
+                f"by these judgments {measure} is 0 for every system", remedy="give judgments of what the runs found"
+            )
         means = dict(zip(systems, np.nan_to_num(values[:, known]).mean(1), strict=True))
         truth[str(measure)] = np.array([means[system] for system in run.systems])
     return truth
@@ -350,10 +351,11 @@ def _statements(
                 for draw in range(draws[level]):
                     rng = np.random.default_rng((plan.seed, 1, field.number, place, level, draw))
                     look, unjudged = _look(begun, field, level, rng)
-                    tally = tally_of(look.found, means, plan.until, field.places, len(truth[name]))
+                    found = look.found
+                    tally = tally_of(found.better, found.mean, means, plan.until, field.places, len(truth[name]))
                     key = (field.kind, name, level)
                     tallies[key] = tallies[key] + tally if key in tallies else tally
-                    leader = look.found.systems.index(look.leader)
+                    leader = found.systems.index(look.leader)
                     right = bool(means[leader] >= means.max() - TINY)
                     rows.append((*key, field.number, draw, float(look.best[leader]), right, unjudged))
                     done += 1
@@ -375,18 +377,23 @@ def _look(begun: Deciding, field: Field, level: int, rng: np.random.Generator) -
     return deciding.asking(replace(begun.question, about="best")).verdict, unjudged
 
 
-def tally_of(found: Posterior, truth: Floats, until: float, places: Ints | None = None, systems: int = 0) -> Tally:
-    """Count what a posterior states about every pair, against the true means of its systems."""
-    n = len(found.systems)
+def tally_of(
+    better: Floats, mean: Floats, truth: Floats, until: float, places: Ints | None = None, systems: int = 0
+) -> Tally:
+    """Count what P(better) [system, system] states about every pair, against the true means.
+
+    `mean` are the estimates, which make the best quarter. `places` are the numbers of the systems among all `systems`.
+    """
+    n = len(mean)
     places = np.arange(n) if places is None else places
     left, right = np.triu_indices(n, 1)
-    forward, backward = found.better[left, right], found.better[right, left]
+    forward, backward = better[left, right], better[right, left]
     said = np.maximum(forward, backward)
     apart = truth[left] - truth[right]
     apart = np.where(np.abs(apart) <= TINY, 0.0, apart)
     agrees = np.where(forward == backward, 0.5, (forward > backward) == (apart > 0))
     counted = np.searchsorted(EDGES[1:], np.minimum(said, 1.0))
-    quarters = [_quarter(found.mean), _quarter(truth)]
+    quarters = [_quarter(mean), _quarter(truth)]
     parts = [np.ones(len(left), dtype=bool), *(best[left] & best[right] for best in quarters)]
     bins, stated = np.zeros((len(PARTS), len(EDGES) - 1, 3)), np.zeros((len(PARTS), 3))
     equal, seen = np.zeros(len(PARTS)), np.zeros((len(PARTS), max(systems, n), max(systems, n)), dtype=bool)

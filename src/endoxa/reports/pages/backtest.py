@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 
 import polars as pl
 
-from endoxa.evaluations.backtest import FIELD, PARTS, QUARTER, Backtest, pooled
+from endoxa.evaluations.backtest import FIELD, PARTS, QUARTER, TRUE_QUARTER, Backtest, pooled
 from endoxa.evaluations.backtest_sentences import answer, courses, evidence, forecast, percent
 from endoxa.formatting import number
 from endoxa.reports.figures.reliability_curves import reliability_curves
@@ -16,7 +17,11 @@ from endoxa.reports.pages.cells import Cell
 from endoxa.reports.pages.layout import Chart, Grid, Section, chart, render
 
 SAID = "Above the diagonal statements are more often right than they say, below it they claim too much."
-HEADS = ("labels a topic", "stated", "from", "to", "pairs", "said", "true")
+FEW = 20  # statements of a bin below which it is no point of the curve
+STATED = (
+    "field", "measure", "labels a topic", "stated", "right", "share stated", "pairs", "distinct pairs", "draws", "equal"
+)  # fmt: skip
+HEADS = ("labels a topic", "from", "to", "pairs", "said", "true")
 
 
 def page(found: Backtest) -> str:
@@ -30,18 +35,9 @@ def page(found: Backtest) -> str:
             f"{found.systems} systems", f"{found.topics} topics", f"{found.judgments:,} judgments",
             f"{found.plan.draws} draws",
         ],
-        sections=sections, notes=[str(note) for note in found.notes], definitions=DEFINITIONS,
+        sections=sections, notes=[str(note) for note in found.notes],
         provenance=found.provenance,
     )  # fmt: skip
-
-
-DEFINITIONS = (
-    ("Stated", "P(better) of the leading system of a pair, from the labels drawn so far."),
-    ("Right", "All judgments put the two systems into the stated order on the same measure and topics."),
-    ("Best quarter", "The quarter of the systems with the highest estimates, at least three: what a user sees."),
-    ("True best quarter", "The quarter that is best by all judgments, which nobody can see beforehand."),
-    ("Random field", "Systems drawn at random from all systems and compared only with each other."),
-)
 
 
 def _reliability(found: Backtest) -> Section:
@@ -51,18 +47,19 @@ def _reliability(found: Backtest) -> Section:
 
 def _curve(found: Backtest, part: str) -> Chart | None:
     rows = found.reliability.filter(part=part)
-    if not rows.height:
-        return None
     bins = pooled(rows, "labels")
-    groups = {_labels(labels): own for (labels,), own in bins.group_by("labels", maintain_order=True)}
+    many = bins.filter(pl.col("pairs") >= FEW)
+    groups = {_labels(labels): own for (labels,), own in many.group_by("labels", maintain_order=True)}
+    if not groups:
+        return None
     where = "All pairs of the field" if part == FIELD else "Pairs within the best quarter by the estimate"
-    grid = Grid(f"{where}: reliability by bins of P(better), all measures together", HEADS[:1] + HEADS[2:], _bins(bins))
+    grid = Grid(f"{where}: reliability by bins of P(better), all measures together", HEADS, _bins(bins))
     return chart(
         partial(reliability_curves, groups),
         heading=where,
         label=f"{where}: the share of statements that was right, against the probability that was stated",
-        caption=f"{where}, all measures together. Each point is a bin of P(better); its place is the mean of what was "
-        "said.",
+        caption=f"{where}, all measures together. Each point is a bin of P(better) with {FEW} statements or "
+        "more, at the mean of what was said.",
         grid=grid,
     )
 
@@ -83,23 +80,28 @@ def _bins(bins: pl.DataFrame, first: str = "labels", count: str = "pairs") -> li
 
 def _statements(found: Backtest) -> Section:
     until = f"{found.plan.until:g}"
-    heads = (
-        "part", "field", "measure", "labels a topic", "pairs", f"stated above {until}", "share", "right",
-        "distinct pairs", "equal",
-    )  # fmt: skip
-    rows = [
+    note = "Equal pairs, which all judgments call equal, are left out of all other columns."
+    captions = {
+        FIELD: "All pairs", QUARTER: "Pairs within the best quarter by the estimate, which is what a user sees",
+        TRUE_QUARTER: "Pairs within the best quarter by all judgments, which nobody can see",
+    }  # fmt: skip
+    grids = [Grid(captions[part], STATED, _stated(found, part), note=note) for part in PARTS]
+    return Section("statements", "Statements", f"Pairs stated above {until}, and how many were right", grids=grids)
+
+
+def _stated(found: Backtest, part: str) -> list[list[Cell]]:
+    return [
         [
-            cells.text(row["part"]), cells.text(row["field"]), cells.text(row["measure"]), cells.whole(row["labels"]),
-            cells.whole(row["pairs"]), cells.whole(row["stated"]), Cell(percent(row["share"]), row["share"]),
-            Cell(percent(row["right"]), "" if row["right"] != row["right"] else row["right"]),
-            cells.whole(row["distinct"]), cells.whole(row["equal"]),
+            cells.text(row["field"]), cells.text(row["measure"]), cells.whole(row["labels"]),
+            cells.whole(row["stated"]), _percent(row["right"]), _percent(row["share"]), cells.whole(row["pairs"]),
+            cells.whole(row["distinct"]), cells.whole(row["draws"]), cells.whole(row["equal"]),
         ]
-        for part in PARTS
         for row in found.statements.filter(part=part).iter_rows(named=True)
     ]  # fmt: skip
-    note = "Equal pairs, which all judgments call equal, are left out of all other columns."
-    grid = Grid(f"Pairs stated above {until}, and the share that was right", heads, rows, note=note)
-    return Section("statements", "Statements", f"Pairs stated above {until}", grids=[grid])
+
+
+def _percent(share: float) -> Cell:
+    return Cell(percent(share), "" if math.isnan(share) else share)
 
 
 def _best(found: Backtest) -> Section:
@@ -134,7 +136,7 @@ def _courses(found: Backtest) -> Section | None:
     rows = [
         [
             cells.text(row["measure"]), cells.whole(row["courses"]), cells.whole(row["settled"]),
-            Cell(percent(row["right"])), Cell(percent(row["near"])), _quartiles(row, "labels", 0),
+            _percent(row["right"]), _percent(row["near"]), _quartiles(row, "labels", 0),
             _quartiles(row, "gap_settled", 3), _quartiles(row, "gap_open", 3),
         ]
         for row in found.settled.iter_rows(named=True)
@@ -173,13 +175,14 @@ def _forecast(found: Backtest) -> Section | None:
 
 def _horizons(found: Backtest) -> Iterator[Chart]:
     rows = found.horizons
-    if rows.height:
-        groups = {f"within {further}": own for (further,), own in rows.group_by("further", maintain_order=True)}
+    many = rows.filter(pl.col("looks") >= FEW)
+    if many.height:
+        groups = {f"within {further}": own for (further,), own in many.group_by("further", maintain_order=True)}
         yield chart(
             partial(reliability_curves, groups, count="looks", start=0.0, up="share that was settled"),
             heading="P(settled within so many further labels)",
             label="The share of looks that were settled in time, against the probability that was stated",
-            caption="Each point is a bin of looks at courses.",
+            caption=f"Each point is a bin with {FEW} looks or more.",
             grid=Grid(
                 "P(settled within so many further labels), by bins",
                 ("further labels", "from", "to", "looks", "said", "true"), _bins(rows, "further", "looks"),
