@@ -100,6 +100,7 @@ def test_a_module_name_means_one_thing() -> None:
     names = Counter(path.stem for path in MODULES if path.parts[0] != "cli")
     recurring = {name for name, count in names.items() if count > 1} - SAME_TOPIC
     allowed = {
+        "backtest": {"evaluations", "reports", "verbs"},
         "consensus": {"beliefs", "evaluations"},  # the belief, and the evaluation under it
         "contest": {"evaluations", "reports", "verbs"},
         "gallery": {"reports", "verbs"},

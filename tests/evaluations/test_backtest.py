@@ -152,7 +152,7 @@ def test_what_is_right_is_what_a_slow_oracle_says(small: tuple[Run, Opinions], f
                         stated += p > 0.95
                         right += p > 0.95 and truth[ahead] > truth[behind]
                         bins[max(edge for edge in EDGES[:-1] if edge < p)] += 1
-                best = run.systems[int(np.argmax(said.best()))]
+                best = deciding.asking(Question(measure, "best")).verdict.leader
                 leading += truth[best] == max(truth.values())
             row = found.statements.filter(measure=name, labels=level, part=FIELD).row(0, named=True)
             assert (row["pairs"], row["stated"]) == (pairs, stated) and row["equal"] == 0
@@ -305,7 +305,7 @@ def test_default_levels_beyond_what_is_judged_are_left_out_with_a_note(small: tu
 def test_bad_input_is_one_clear_line(small: tuple[Run, Opinions]) -> None:
     run, judgments = small
     one = Run(run.frame.filter(pl.col("system") == run.systems[0]))
-    other = Opinions(judgments.frame.with_columns("other" + pl.col("query")))
+    other = Opinions(judgments.frame.with_columns(query="other" + pl.col("query")))
     nothing = Opinions(judgments.frame.with_columns(grade=pl.lit(0.0)))
     twice = Opinions(pl.concat([judgments.frame, judgments.frame.with_columns(source=pl.lit("bob"))]))
     belief = Belief.of(
@@ -318,7 +318,7 @@ def test_bad_input_is_one_clear_line(small: tuple[Run, Opinions]) -> None:
         (JoinError, "2 people judged the same pairs", (run, twice), {}),
         (CallError, "a backtest needs judgments, not Belief", (run, belief), {}),
         (CallError, "a backtest needs judgments; name a file", (run,), {}),
-        (CallError, "no run was given", (), {"reference": judgments}),
+        (CallError, "no run was given", ([], judgments), {}),
         (TextError, "labels cannot settle RR; name AP", (run, judgments, ["RR"]), {}),
         (JoinError, "500 labels a topic are more than are judged", (run, judgments), {"labels": (1, 500)}),
         (TextError, "0 or more", (run, judgments), {"labels": (-1,)}),
@@ -344,5 +344,7 @@ def test_a_backtest_is_written_as_a_page_or_as_json(found: Backtest, tmp_path: P
     assert [note["code"] for note in kept["notes"]] == [note.code for note in found.notes]
     endoxa.write(found, tmp_path / "page.html")
     assert "<!doctype html>" in (tmp_path / "page.html").read_text().lower()
+    endoxa.write(found, tmp_path / "curve.svg")
+    assert "1 label a topic" in (tmp_path / "curve.svg").read_text()
     with pytest.raises(FileError, match=r"a backtest is not written as \.csv"):
         endoxa.write(found, tmp_path / "found.csv")

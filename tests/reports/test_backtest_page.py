@@ -29,15 +29,14 @@ def found() -> Backtest:
 def test_the_answer_comes_first(found: Backtest) -> None:
     text = page(found)
     assert first_sentence(text) == answer(found) and is_answer(first_sentence(text))
-    for name in ("reliability", "statements", "best", "courses"):
+    for name in ("reliability", "statements", "best", "courses", "forecast"):
         assert f'id="{name}"' in text
-    assert 'id="forecast"' not in text
     assert "<svg" in text
 
 
 def test_sections_without_content_are_left_out(found: Backtest) -> None:
     bare = replace(found, courses=found.courses.clear(), looks=found.looks.clear())
-    assert 'id="courses"' not in page(bare)
+    assert 'id="courses"' not in page(bare) and 'id="forecast"' not in page(bare)
     few = replace(bare, reliability=found.reliability.with_columns(pairs=pl.lit(1)).unique(["lo"]))
     assert "<svg" not in page(few)  # no bin has enough statements for a point
 

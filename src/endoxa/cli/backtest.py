@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from endoxa.evaluations.backtest import Backtest
 
-FORMS = ("table", "csv", "tsv", "json", "jsonl", "parquet", "markdown", "latex", "html")
+FORMS = ("table", "csv", "tsv", "json", "jsonl", "parquet", "markdown", "latex", "html", "svg")
 TABLES = ("statements", "reliability", "best", "leaders", "settled", "courses", "forecast", "horizons", "looks")
 
 
@@ -26,7 +26,7 @@ def print_backtest(
     form: Annotated[str, output.form_of(*FORMS)] = "table",
     to: output.To = None,
 ) -> None:
-    """Print the answer, the evidence and the tables; or write one table, all of them (json), or a page (html)."""
+    """Print the answer, the evidence and the tables; or write a table, all of them (json), or a page."""
     from endoxa.evaluations.backtest_sentences import answer, evidence, further
 
     if form == "table" or to is not None:
@@ -36,12 +36,12 @@ def print_backtest(
         output.tell(*lines)
         _tables(found)
         output.tell("", *(note.marked for note in found.notes))
-    elif form == "html":
+    elif form in {"html", "svg"}:
         from endoxa.verbs.write import write
 
         assert to is not None
         write(found, to)
-        output.tell(*lines, f"The page: {Path(to).resolve().as_uri()}")
+        output.tell(*lines, f"The {'page' if form == 'html' else 'curve'}: {Path(to).resolve().as_uri()}")
     elif form == "json":
         import json
 

@@ -23,7 +23,8 @@ def write(table: Any, path: str | Path, *, form: Format | None = None) -> None:
     """Write a table, a frame or an evaluation; the suffix of the path chooses the format.
 
     Tables: .csv, .tsv, .jsonl, .parquet, TREC text; .gz and .zst. An evaluation: .html (one self-contained page), .md
-    and .tex (the summary table), .json and .parquet (everything; `read` gives it back). A backtest: .html and .json.
+    and .tex (the summary table), .json and .parquet (everything; `read` gives it back). A backtest: .html, .json
+    and .svg (the reliability curve).
     """
     if isinstance(table, pl.DataFrame):
         write_frame(table, path)
@@ -51,13 +52,19 @@ def _write_backtest(found: Backtest, path: Path) -> None:
         from endoxa.reports.pages.backtest import page
 
         write_page(page(found), path)
+    elif path.suffix.lower() == ".svg":
+        from endoxa.reports.figures.reliability_curves import curve_of
+        from endoxa.reports.figures.style import to_svg
+
+        with replacing(path) as part:
+            part.write_text(to_svg(curve_of(found)), encoding="utf-8")
     elif path.suffix.lower() == ".json":
         with replacing(path) as part:
             part.write_text(json.dumps(found.plain(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     else:
         suffix = path.suffix or "a file without a suffix"
         raise FileError(
-            str(path), f"a backtest is not written as {suffix}", "use .html or .json, or write one of its tables"
+            str(path), f"a backtest is not written as {suffix}", "use .html, .json or .svg, or write one of its tables"
         )
 
 

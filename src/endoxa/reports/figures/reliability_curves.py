@@ -7,13 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from endoxa.evaluations.backtest import FIELD, pooled
 from endoxa.formatting import number
 from endoxa.reports.figures import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from endoxa.evaluations.backtest import Backtest
+
 DIAGONAL = "said = true"
+FEW = 20  # statements of a bin below which it is no point of the curve
+
+
+def curve_of(found: Backtest, part: str = FIELD, *, width: float = 7.0) -> Figure:
+    """The reliability curve of a backtest: all measures and fields together, one line for each number of labels."""
+    bins = pooled(found.reliability.filter(pl.col("part") == part), "labels").filter(pl.col("pairs") >= FEW)
+    groups = {_labels(labels): own for (labels,), own in bins.group_by("labels", maintain_order=True)}
+    return reliability_curves(groups, width=width)
+
+
+def _labels(count: object) -> str:
+    return "no labels" if not count else f"{count} {'label' if count == 1 else 'labels'} a topic"
 
 
 def reliability_curves(

@@ -11,13 +11,12 @@ import polars as pl
 from endoxa.evaluations.backtest import FIELD, PARTS, QUARTER, TRUE_QUARTER, Backtest, pooled
 from endoxa.evaluations.backtest_sentences import answer, courses, evidence, forecast, percent
 from endoxa.formatting import number
-from endoxa.reports.figures.reliability_curves import reliability_curves
+from endoxa.reports.figures.reliability_curves import FEW, curve_of, reliability_curves
 from endoxa.reports.pages import cells
 from endoxa.reports.pages.cells import Cell
 from endoxa.reports.pages.layout import Chart, Grid, Section, chart, render
 
 SAID = "Above the diagonal statements are more often right than they say, below it they claim too much."
-FEW = 20  # statements of a bin below which it is no point of the curve
 STATED = (
     "field", "measure", "labels a topic", "stated", "right", "share stated", "pairs", "distinct pairs", "draws", "equal"
 )  # fmt: skip
@@ -48,24 +47,18 @@ def _reliability(found: Backtest) -> Section:
 def _curve(found: Backtest, part: str) -> Chart | None:
     rows = found.reliability.filter(part=part)
     bins = pooled(rows, "labels")
-    many = bins.filter(pl.col("pairs") >= FEW)
-    groups = {_labels(labels): own for (labels,), own in many.group_by("labels", maintain_order=True)}
-    if not groups:
+    if not (bins["pairs"] >= FEW).any():
         return None
     where = "All pairs of the field" if part == FIELD else "Pairs within the best quarter by the estimate"
     grid = Grid(f"{where}: reliability by bins of P(better), all measures together", HEADS, _bins(bins))
     return chart(
-        partial(reliability_curves, groups),
+        partial(curve_of, found, part),
         heading=where,
         label=f"{where}: the share of statements that was right, against the probability that was stated",
         caption=f"{where}, all measures together. Each point is a bin of P(better) with {FEW} statements or "
         "more, at the mean of what was said.",
         grid=grid,
     )
-
-
-def _labels(count: object) -> str:
-    return "no labels" if not count else f"{count} {'label' if count == 1 else 'labels'} a topic"
 
 
 def _bins(bins: pl.DataFrame, first: str = "labels", count: str = "pairs") -> list[list[Cell]]:
