@@ -54,4 +54,4 @@ def test_forecasts_have_their_section_and_curve(found: Backtest) -> None:
 
 
 def test_a_title_is_text(found: Backtest) -> None:
-    assert "<script>x" not in page(found.changed(title="<script>x"))
+    assert "<script>x" not in page(found.named("<script>x", {}))

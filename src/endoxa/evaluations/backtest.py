@@ -212,9 +212,9 @@ class Backtest:
         )  # fmt: skip
         return made
 
-    def changed(self, **known: Any) -> Backtest:
-        """The same with another title or provenance."""
-        return replace(self, **known)
+    def named(self, title: str, provenance: Mapping[str, str]) -> Backtest:
+        """The same with a title and its provenance."""
+        return replace(self, title=title, provenance=provenance)
 
 
 _BIN = {"lo": pl.Float64, "hi": pl.Float64}

@@ -88,7 +88,7 @@ def backtest(
         kind = type(judgments).__name__
         raise CallError(f"a backtest needs judgments, not {kind}", remedy="name a file of qrels")
     found = replay(run_of(run, settings), judgments, wanted, plan, progress=shown(progress))
-    return found.changed(
-        title=title or f"Stated and true: {found.systems} systems on {found.topics} topics",
-        provenance={"Endoxa": __version__, "Command": command, "Seed": str(seed)},
+    return found.named(
+        title or f"Stated and true: {found.systems} systems on {found.topics} topics",
+        {"Endoxa": __version__, "Command": command, "Seed": str(seed)},
     )
