@@ -1,6 +1,6 @@
 """Every stated certainty is true: decisions replayed by `endoxa backtest` on TREC tracks, photographs and symbols.
 
-Tables are printed before anything is asserted. `make real` needs about ten minutes of one core for this file.
+Tables are printed before anything is asserted. The file takes seven minutes of one core.
 """
 
 from __future__ import annotations
