@@ -74,6 +74,7 @@ class World:
             "compare": (qrels, *runs, "nDCG@10"),
             "report": (qrels, *runs, "nDCG@10", "--to", f / "report.html"),
             "next": (*runs, "-n", 20),
+            "backtest": (qrels, *runs, "P@10", "--draws", 2, "--to", f / "backtest.html"),
             "estimate": (*runs, "P@10", "--labels", self.labels),
             "believe": (*runs, "--depth", 10),
             "measure": (qrels, *runs[:2], "AP"),

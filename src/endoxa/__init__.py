@@ -5,8 +5,8 @@
     >>> scores.to_dict()["run"]["q1"]
     {'RR': 0.5}
 
-Verbs: read, write, believe, measure, evaluate, summarise, compare, distribution, estimate, choose, decide, rate,
-report, explain, pool, leave_out_uniques, fuse, check, search.
+Verbs: read, write, believe, measure, evaluate, summarise, compare, distribution, estimate, choose, decide,
+backtest, rate, report, explain, pool, leave_out_uniques, fuse, check, search.
 Nouns: Run, Opinions, Preferences, Belief, Labels, Taxonomy, Answers, Scores, Comparison, Evaluation, EndoxaError.
 """
 
@@ -27,6 +27,7 @@ _NAMES = {
     "endoxa.verbs.estimate": "estimate",
     "endoxa.verbs.choose": "choose",
     "endoxa.verbs.decide": "decide",
+    "endoxa.verbs.backtest": "backtest",
     "endoxa.verbs.rate": "rate",
     "endoxa.verbs.report": "report",
     "endoxa.verbs.explain": "explain",
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from endoxa.tables import Run as Run
     from endoxa.tables import Scores as Scores
     from endoxa.tables import Taxonomy as Taxonomy
+    from endoxa.verbs.backtest import backtest as backtest
     from endoxa.verbs.believe import believe as believe
     from endoxa.verbs.check import check as check
     from endoxa.verbs.choose import choose as choose

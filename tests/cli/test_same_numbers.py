@@ -6,6 +6,7 @@ The test walks the commands that the command line registers: a command without a
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -198,6 +199,30 @@ def _estimate(here: Here, tmp_path: Path) -> None:
     expected = endoxa.estimate(here.runs, None, here.labels, ["P@10"])
     same(here.frame("estimate", *here.runs, "P@10", "--labels", here.labels), expected.frame)
     same(here.frame("estimate", *here.runs, "P@10", "--labels", here.labels, "--pairs"), expected.pairs)
+
+
+def _backtest(here: Here, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {
+        "labels": (0, 5),
+        "draws": 2,
+        "fields": 1,
+        "size": 3,
+        "courses": 2,
+        "most": 75,
+        "seed": 3,
+    }
+    found = endoxa.backtest(here.runs, here.qrels, ["P@5", "AP"], **settings)
+    words = (here.qrels, *here.runs, "P@5", "AP", "--labels", "0,5", "--draws", 2, "--fields", 1, "--size", 3,
+             "--courses", 2, "--most", 75, "--seed", 3)  # fmt: skip
+    assert {"statements", "reliability", "best", "leaders", "settled", "courses", "forecast"} < set(found.tables)
+    for name, table in found.tables.items():
+        if not table.height:  # prints nothing
+            continue
+        same(here.frame("backtest", *words, "--table", name), table)
+    plain = found.plain()
+    printed = json.loads(here("backtest", *words, "-o", "json"))
+    assert printed.pop("provenance").pop("Seed") == plain.pop("provenance").pop("Seed")
+    assert printed == json.loads(json.dumps(plain))
 
 
 def _believe(here: Here, tmp_path: Path) -> None:
@@ -500,8 +525,8 @@ def _pages(here: Here, tmp_path: Path) -> None:
 PICTURES = {"index", "run", "find", "gallery", "contest", "compose", "fetch", "search", "trials", "words", "visual"}
 CASES: dict[str, Callable[[Here, Path], None]] = {
     "evaluate": _evaluate, "compare": _compare, "measure": _measure, "report": _report, "choose": _choose,
-    "decide": _decide, "estimate": _estimate, "believe": _believe, "rate": _rate, "pool": _pool, "fuse": _fuse,
-    "check": _check,
+    "decide": _decide, "estimate": _estimate, "backtest": _backtest, "believe": _believe, "rate": _rate, "pool": _pool,
+    "fuse": _fuse, "check": _check,
     "explain": _explain, "read": _read, "write": _write, "demo": _demo, "study": _study, "compose": _compose,
     "index": _index, "run": _run, "find": _find, "gallery": _gallery, "contest": _contest, "fetch": _fetch,
     "search": _search, "trials": _trials, "pages": _pages, "words": _words, "visual": _visual,

@@ -44,6 +44,7 @@ COMMANDS = [
     "pages",
     "demo",
     "estimate",
+    "backtest",
     "measure",
     "read",
     "write",

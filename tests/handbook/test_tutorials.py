@@ -11,7 +11,7 @@ import cv2
 import pytest
 from handbook.browsing import STEPS
 from handbook.engines import DOCUMENT, engines
-from handbook.tutorials import PICTURE, TUTORIALS, reading
+from handbook.tutorials import DOCS, PICTURE, TUTORIALS, reading
 
 RENEW = bool(os.environ.get("ENDOXA_RENEW"))
 PLACES = sorted(TUTORIALS.glob("*.md"))
@@ -41,6 +41,19 @@ def test_a_tutorial_can_be_followed_and_prints_what_it_says(place: Path, browser
         assert (TUTORIALS / "images" / f"{name}.png").exists(), f"{name}.png is missing: make docs"
         taken = cv2.imread(str(images / f"{name}.png"), cv2.IMREAD_GRAYSCALE)
         assert taken.std() > 10, f"{name}.png shows nothing"
+
+
+def test_what_a_probability_means_prints_and_draws_what_it_says(tmp_path: Path) -> None:
+    page, curve = DOCS / "probability.md", DOCS / "images" / "reliability.svg"
+    with reading(tmp_path) as reader:
+        followed = reader.follow(page.read_text())
+    drawn = (tmp_path / "reliability.svg").read_text()
+    if RENEW:
+        page.write_text(followed)
+        curve.parent.mkdir(exist_ok=True)
+        curve.write_text(drawn)
+    assert followed == page.read_text(), "the commands print something else now: make docs"
+    assert drawn == curve.read_text(), "the curve is another one now: make docs"
 
 
 def test_the_page_of_engines_is_what_the_registry_says() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from scipy import sparse
-from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg import cho_solve, cholesky, eigh, solve_triangular
 from scipy.special import expit
 
 from endoxa.beliefs.consensus import clusters, overlap
@@ -178,11 +178,20 @@ class Fit:
     beside: Floats
     factor: Floats
 
+    @cached_property
+    def root(self) -> Floats:
+        """[other, other] the symmetric root of the covariance of the other coefficients.
+
+        Roots of several fits are added up where a measure has grades; this one does not depend on the order of systems.
+        """
+        values, vectors = eigh(self.factor @ self.factor.T)
+        return np.asarray((vectors / np.sqrt(values)) @ vectors.T)
+
     def half(self, G: Floats) -> Floats:
         """[row, column] a root of G H⁻¹ Gᵀ, H the precision and G [row, coefficient]: half @ half.T."""
         other, topics = _parts(G, len(self.alone))
         rest = other - (topics / self.alone) @ self.beside
-        return np.hstack([topics / np.sqrt(self.alone), solve_triangular(self.factor, rest.T, lower=True).T])
+        return np.hstack([topics / np.sqrt(self.alone), rest @ self.root])
 
     def drawn(self, noise: Floats) -> Floats:
         """[coefficient, draw] from standard normal numbers of the same shape."""

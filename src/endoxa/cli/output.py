@@ -116,9 +116,9 @@ def _is_same_file(one: str, other: str) -> bool:
 
 SUFFIXES = {
     ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet", ".md": "markdown",
-    ".tex": "latex", ".html": "html", ".htm": "html",
+    ".tex": "latex", ".html": "html", ".htm": "html", ".svg": "svg",
 }  # fmt: skip
-TO_FILES = {"parquet", "html"}
+TO_FILES = {"parquet", "html", "svg"}
 
 
 def need_form(form: str, to: str | None, forms: Iterable[str]) -> str:
