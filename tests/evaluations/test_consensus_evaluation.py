@@ -12,7 +12,7 @@ import endoxa as front_door
 from endoxa.beliefs import consensus
 from endoxa.comparisons import orders
 from endoxa.errors import CallError, JoinError, TextError
-from endoxa.evaluations.consensus import EVERYTHING, evaluate, of_votes, with_everything, with_labels
+from endoxa.evaluations.consensus import EVERYTHING, between, evaluate, of_votes, with_everything, with_labels
 from endoxa.evaluations.decided import universe_of
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import Settings
@@ -305,3 +305,38 @@ def test_a_consensus_of_noes_has_no_leader() -> None:
     assert found.systems == list(NOES)
     assert "SetP is undefined for every system" in found.sentences[0]
     assert set(found.summary.filter(pl.col("system") != EVERYTHING, measure="SetR")["value"]) == {0.0}
+
+
+def test_two_systems_under_the_votes_of_the_others() -> None:
+    """The values rest on the others' votes alone; P(better) is that of the posterior, far from certain."""
+    run = some_run(FIELD)
+    found = between(run, ("good", "poor"), parse_all("P@5"), Settings(depth=5, weights="equal"))
+    assert found.systems == ["good", "poor"] and found.scores.systems == ["good", "poor"]
+    others = Run(run.frame.filter(~pl.col("system").is_in(["good", "poor"])))
+    held = consensus.believe(others, depth=5, weights="equal", people=0).frame
+    known = {(query, item): p for query, item, p in held.select("query", "item", "p").iter_rows()}
+    for system in ("good", "poor"):
+        firsts = run.frame.filter((pl.col("system") == system) & (pl.col("rank") <= 5))
+        expected = np.mean([known.get(pair, 1 / 5) for pair in firsts.select("query", "item").iter_rows()])
+        assert rows(found, "P@5")[system]["value"] == pytest.approx(expected)
+    pair = found.comparison.frame.row(0, named=True)
+    assert (pair["system"], pair["baseline"]) == ("good", "poor") and 0.5 < pair["p_better"] < 0.95
+    assert np.isnan(pair["lo"]) and found.baseline is None
+    won = rows(found, "P@5")
+    assert won["good"]["p_best"] == pytest.approx(pair["p_better"])
+    assert won["poor"]["p_best"] == pytest.approx(1 - pair["p_better"])
+
+
+@pytest.mark.parametrize(
+    ("names", "error", "words"),
+    [(("good", "x"), TextError, "no system is called 'x'"), (("good", "good"), TextError, "with itself")],
+)
+def test_which_two(names, error, words) -> None:
+    with pytest.raises(error, match=words):
+        between(some_run(FIELD, queries=2), names, parse_all("AP"), Settings())
+
+
+def test_too_few_are_left_to_vote() -> None:
+    run = some_run({"a": 0.3, "b": 1.0, "c": 2.0}, queries=2)
+    with pytest.raises(JoinError, match="fewer than two systems"):
+        between(run, ("a", "b"), parse_all("AP"), Settings())

@@ -129,7 +129,7 @@ def test_scores_are_those_of_measure(made: Evaluation) -> None:
     means = scores.frame.group_by("system", "measure").agg(pl.col("value").mean().alias("mean"))
     both = made.summary.join(means, on=["system", "measure"])
     assert both["value"].to_numpy() == pytest.approx(both["mean"].to_numpy())
-    with pytest.raises(CallError, match="learned from labels; give runs and labels"):
+    with pytest.raises(CallError, match="modelled from the runs, and from labels"):
         endoxa.compare(scores)
 
 

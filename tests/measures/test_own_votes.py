@@ -7,10 +7,8 @@ import polars as pl
 import pytest
 
 from endoxa.beliefs import consensus
-from endoxa.errors import JoinError, TextError
-from endoxa.measures.own_votes import between, left_out
+from endoxa.measures.own_votes import left_out
 from endoxa.measures.uncertain import expectations
-from endoxa.policies import Policy
 from endoxa.tables import Belief, Run
 
 
@@ -54,32 +52,3 @@ def test_families_leave_together() -> None:
     assert changed["s2"] == pytest.approx(0)
     assert changed["s0"] != pytest.approx(0)
     assert left_out(run, counted, "P@5", families=True)["value"].to_list() == pytest.approx(alone["value"].to_list())
-
-
-def test_two_systems_under_the_votes_of_the_others() -> None:
-    run = some_run()
-    counted = consensus.tally(consensus.votes(run, 5), weights="equal")
-    scores = between(run, counted, "s0", "s3", ["P@5"], Policy())
-    assert scores.systems == ["s0", "s3"]
-    rest = Run(run.frame.filter(~pl.col("system").is_in(["s0", "s3"])))
-    held = consensus.believe(rest, depth=5, weights="equal", people=0).frame
-    known = {(query, item): p for query, item, p in held.select("query", "item", "p").iter_rows()}
-    firsts = run.frame.filter((pl.col("system") == "s0") & (pl.col("rank") <= 5))
-    expected = np.mean([known.get(pair, 1 / 5) for pair in firsts.select("query", "item").iter_rows()])
-    assert scores.frame.filter(pl.col("system") == "s0")["value"].mean() == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    ("names", "error", "words"),
-    [(("s0", "x"), TextError, "no system is called 'x'"), (("s0", "s0"), TextError, "with itself")],
-)
-def test_which_two(names, error, words) -> None:
-    run = some_run()
-    with pytest.raises(error, match=words):
-        between(run, consensus.tally(consensus.votes(run, 5)), *names, ["AP"], Policy())
-
-
-def test_too_few_are_left() -> None:
-    run = some_run(systems=3)
-    with pytest.raises(JoinError, match="fewer than two systems"):
-        between(run, consensus.tally(consensus.votes(run, 5)), "s0", "s1", ["AP"], Policy())

@@ -94,7 +94,7 @@ def test_links_are_made_and_withdrawn(parts, tmp_path) -> None:
     later = verb.invite("pets", ["eve"], withdraw=["ana", "3"], home=home, now=NOW)
     assert later.withdrawn == ((1, "ana"), (3, "3"))
     assert later.address == "http://judge.example" and not later.is_assumed
-    other = verb.invite("pets", ["lab"], role="participant", url="https://x.example/", home=home, now=NOW)
+    other = verb.invite("pets", ["lab"], participant=True, url="https://x.example/", home=home, now=NOW)
     assert other.links[0].url.startswith("https://x.example/join/")
     with pytest.raises(TextError, match="nobody called 'ana' has a valid link; links of this study: 1 ana, 2 ben"):
         verb.invite("pets", withdraw=["ana"], home=home, now=NOW)

@@ -196,7 +196,8 @@ def summarise(scores: Scores, settings: Settings) -> pl.DataFrame:
 def _refuse_learned(scores: Scores) -> None:
     if scores.draws is not None and LEARNED in scores.draws.lines:
         raise CallError(
-            "these values were learned from labels", remedy="give runs and labels: evaluate or compare(run, labels=…)"
+            "these values are modelled from the runs, and from labels where there are any",
+            remedy="give the runs: compare(runs), or compare(runs, labels=…)",
         )
 
 

@@ -55,9 +55,7 @@ def _sections(evaluation: Evaluation) -> Iterator[Section | None]:
     """The sections of the page in their order; None for those that there is nothing to say in."""
     if evaluation.in_doubt:
         yield _doubtful_summary(evaluation)
-        if (
-            not evaluation.is_modelled and evaluation.comparison is not None
-        ):  # what labels teach about a mean is its order, not its size
+        if not evaluation.is_modelled and evaluation.doubts is not None:  # the model knows orders, not sizes
             charts = [_ridge(evaluation, measure) for measure in evaluation.measures[:FOLDED]]
             yield Section("ridges", "Distributions", "Where each mean may lie", charts=charts)
         yield _better(evaluation)
