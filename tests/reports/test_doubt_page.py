@@ -172,7 +172,8 @@ def test_page_from_runs_alone() -> None:
     rows = made.summary.filter(pl.col("system") != EVERYTHING).sort("value", descending=True)
     shown = [row[1] for row in reader.tables[0][1:]]
     assert shown == [f"{row['value']:.4f}" for row in rows.iter_rows(named=True)]
-    assert "interval" not in text and 'id="ridges"' not in page(made)
+    assert "% interval" not in text and 'id="ridges"' not in page(made)
+    assert "With only 6 queries, other queries may order the systems differently." in text
     told = [
         [str(depth), "–" if math.isnan(tau) else f"{tau:.2f}", leader]
         for depth, tau, leader in made.tables["depths"].iter_rows()

@@ -217,17 +217,13 @@ def _of_scores(scores: Scores) -> list[Note]:
     warnings = [
         warning("doubt.undefined", measure=measure, mass=mass) for measure, mass in holes.iter_rows() if mass > 0.01
     ]
-    warnings += of_few(scores)
+    queries = len(scores.queries)
+    if queries < FEW:
+        warnings.append(warning("doubt.few_queries", queries=queries))
     coverage = scores.coverage.filter((pl.col("items") > 0) & (pl.col("judged") < 0.1 * pl.col("items")))
     if coverage.height:
         warnings.append(warning("doubt.few_mentioned", systems=coverage["system"].to_list()))
     return warnings
-
-
-def of_few(scores: Scores) -> list[Note]:
-    """A warning where there are few queries."""
-    queries = len(scores.queries)
-    return [warning("doubt.few_queries", queries=queries)] if queries < FEW else []
 
 
 def _of_people(doubts: Doubts) -> list[Note]:

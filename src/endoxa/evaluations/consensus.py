@@ -75,7 +75,7 @@ def evaluate(
         tables={} if table is None else {"depths": table},
         warnings=(
             *_of_consensus(summary, counted, table, measures[0]), *lacking(scores, believed.TOPICS["consensus"]),
-            *believed.of_few(scores),
+            *_few_queries(len(scores.queries)),
         ),
         notes=(*held.lines(), note("doubt.everything", system=EVERYTHING), *evaluation.notes,
                note("consensus.limits")),
@@ -345,6 +345,11 @@ def _of_consensus(summary: pl.DataFrame, counted: Tally, depths: pl.DataFrame | 
     if len(counted.systems) < 4:
         warnings.append(warning("consensus.few_voters", systems=len(counted.systems)))
     return warnings
+
+
+def _few_queries(queries: int) -> list[Note]:
+    """A warning where there are few queries: what holds for these need not hold for others."""
+    return [warning("consensus.few_queries", queries=queries)] if queries < believed.FEW else []
 
 
 def _of_everything(summary: pl.DataFrame, systems: int, first: Measure) -> list[Note]:

@@ -79,6 +79,10 @@ NOTES: dict[str, Template] = {
         "The ranking depends on the vote depth: it changes at depth "
         + ", ".join(f"{depth} (tau {tau:.2f})" for depth, tau in zip(depths, taus, strict=True)) + "."
     ),
+    "consensus.few_queries": lambda queries: (
+        f"With only {queries} {'query' if queries == 1 else 'queries'}, other queries may order the systems "
+        "differently."
+    ),
     "consensus.few_voters": "{systems} systems are few voters; use at least four or five independent ones.",
     "consensus.none_better":
         "No system scores better on {measure} than {everything} (everything in random order): {everything} returns "

@@ -319,9 +319,10 @@ def _first_measure(evaluation: Evaluation) -> Grid:
     rows = _rows_of(evaluation, measure)
     several = len(evaluation.systems) > 1
     without = "Without own vote: score where the system’s own votes do not count."
+    doubts = " on these queries, once every pair is judged" if evaluation.is_modelled else ", with all doubts"
     within_consensus = "Consensus: expected value within the consensus of all systems."
     columns: dict[str, tuple[str, Callable[[float | None], Cell], str]] = {
-        "p_best": ("P(best)", cells.chance, "P(best): probability of being the best of all, with all doubts."),
+        "p_best": ("P(best)", cells.chance, f"P(best): probability of being the best of all{doubts}."),
         "consensus": ("consensus", cells.number, within_consensus),
         "without_own_vote": ("without own vote", cells.number, without),
         "unique": ("unique", cells.share, "Unique: share of its votes that no other system shares."),
