@@ -134,13 +134,9 @@ def test_settled_courses_have_the_right_winner(
 
 
 def test_forecasts(tracks: dict[str, Backtest], pictures: dict[str, list[Backtest]]) -> None:
-    looks = 0
     for name, one in courses(tracks, pictures):
-        looks += one.looks.height
         if one.looks.height:
             print(f"\n{name}")
             show(one.forecast, one.horizons)
             likely = one.horizons.filter((pl.col("looks") >= MANY) & (pl.col("lo") >= 0.6))
             assert (likely["right"] >= likely["lo"] - 0.1).all()
-    if not looks:
-        pytest.skip("the loop has no closed forecast yet")
