@@ -155,11 +155,11 @@ def test_own_votes_lift_a_system(collection) -> None:
     order = [run.systems.index(system) for system in rows["system"]]
     with_, without = (
         taus(rows[column].to_numpy(), official["P@10"][order], np.array([order.index(b) for b in best]))
-        for column in ("value", "without_own_vote")
+        for column in ("consensus", "without_own_vote")
     )
     print(
         f"\n{name}: tau to official P@10 with own votes {with_[0]:.2f} / {with_[1]:.2f}, "
         f"without {without[0]:.2f} / {without[1]:.2f}"
     )
-    print(f"  own votes lift P@10 by {(rows['value'] - rows['without_own_vote']).mean():.3f} on average")
-    assert (rows["value"] > rows["without_own_vote"]).all()
+    print(f"  own votes lift P@10 by {(rows['consensus'] - rows['without_own_vote']).mean():.3f} on average")
+    assert (rows["consensus"] > rows["without_own_vote"]).all()
