@@ -334,3 +334,19 @@ def test_covariance_over_a_single_topic() -> None:
     p = learned.tails[0]
     a = gradient(learned, average_precision(learned), p)
     assert posterior(learned, one("AP")).truth == pytest.approx(a @ np.diag(p * (1 - p)) @ a.T, abs=1e-8)
+
+
+def test_grades_do_not_make_the_order_of_systems_matter() -> None:
+    """Three grades have three fits, whose roots are added up: names that turn the systems round change nothing."""
+    run, truth = field(systems=5, seed=2)
+    turned = {name: f"z{9 - place}" for place, name in enumerate(run.systems)}
+    frame = run.frame.with_columns(pl.col("system").replace_strict(turned)).reverse()
+    one = posterior(taught(run, truth, 40, binary=False), parse_all(["nDCG@10"])[0])
+    other = posterior(
+        taught(Run.of(frame.select("system", "query", "item", "score")), truth, 40, binary=False),
+        parse_all(["nDCG@10"])[0],
+    )
+    places = [other.systems.index(turned[name]) for name in one.systems]
+    assert places == sorted(places, reverse=True)
+    assert other.better[np.ix_(places, places)] == pytest.approx(one.better, abs=1e-12)
+    assert (other.best[places] == one.best).all()
