@@ -40,7 +40,7 @@ def first_sentence(page: str) -> str:
 
 LEADS = re.compile(
     r"^(?:.*?(?:this consensus|this belief|labels?,) |Best guess without judgments: )?"
-    r"(.+?) (?:leads on|share the lead on|has|\(P\(best\)) "
+    r"(.+?) (?:leads on|is ahead on|share the lead on|has|\(P\(best\)) "
 )
 INTERVALS = [("value", ""), ("difference", ""), ("estimate", ""), ("estimate", "_queries"), ("difference", "_queries")]
 
@@ -65,6 +65,13 @@ def contradictions(evaluation: Evaluation) -> list[str]:
     most = max(chances, key=lambda system: chances[system], default=leader)
     if "is the best of" in answer and chances[most] > chances[leader] and f" ({most}: " not in answer:
         found.append(f"{most} has the largest P(best): {answer}")
+    if (
+        " leads on " in answer
+        and "cannot be told apart" in answer
+        or " is ahead " in answer
+        and "can be told" in answer
+    ):
+        found.append(f"only what can be told apart from all others leads: {answer}")
     return found
 
 

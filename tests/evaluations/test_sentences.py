@@ -81,7 +81,7 @@ def test_sure_difference() -> None:
 
 def test_unsure_difference() -> None:
     assert verdict(two(lo=-0.01, p_adjusted=0.31, effect=0.2)) == (
-        "A leads on AP with 0.3120 over 50 queries, 0.031 above the runner-up B (95 % interval −0.010 to 0.052, "
+        "A is ahead on AP with 0.3120 over 50 queries, 0.031 above the runner-up B (95 % interval −0.010 to 0.052, "
         "p = 0.310 after Holm); A cannot be told apart from B; about 150 more queries like these would settle it."
     )
 
@@ -169,7 +169,7 @@ def test_the_first_sentence_is_the_answer() -> None:
         "; hybrid-rrf cannot be told apart from bm25. It has the best nDCG@10 and P@10 too."
     )
     assert SIX.sentences == (under_doubt(SIX) + by_other_measures(SIX), *caveats(SIX), *advice(SIX))
-    assert under_doubt(SIX).startswith("Within this consensus bm25 leads on AP")
+    assert under_doubt(SIX).startswith("Within this consensus bm25 is ahead on AP")
     shaky = replace(SIX, tables={"depths": pl.DataFrame({"depth": [10, 100], "tau": [0.41, 1.0]})})
     assert caveats(shaky)[0] == "The order changes with the vote depth (tau 0.41)."
     assert caveats(six) == []
@@ -244,7 +244,7 @@ def test_verdict_names_the_leader_and_whom_it_cannot_be_told_from() -> None:
     best = rows.row(0, named=True)
     assert best["system"] == "bm25"
     assert text.startswith(
-        f"Within this consensus bm25 leads on AP with {best['value']:.4f} "
+        f"Within this consensus bm25 is ahead on AP with {best['value']:.4f} "
         f"(95 % interval {best['lo']:.4f} to {best['hi']:.4f}). bm25 is the best of 6 systems with probability "
         f"{best['p_best']:.2f} and cannot be told apart from "
     )
@@ -302,7 +302,7 @@ def test_verdict_of_any_other_belief_and_of_far_and_equal_systems() -> None:
         under_doubt(nothing) == "Within this consensus AP is undefined for every system: there is nothing to compare."
     )
     marked = under_doubt(two, name=lambda text: f"<{text}>")
-    assert "<a> leads on <AP>" in marked
+    assert "<a> is ahead on <AP>" in marked
     assert "than <b>" in marked
 
 
@@ -366,7 +366,7 @@ def test_estimates_answer_whatever_the_belief() -> None:
     )  # fmt: skip
     pair = pl.DataFrame({"measure": ["P@5"], "system": ["a"], "baseline": ["b"], "lo": [-0.3], "hi": [-0.1]})
     unbounded = estimated(Estimates(frame, pair), 0.95)
-    assert unbounded.startswith("c leads on P@5 with 0.9000 (no interval: ")
+    assert unbounded.startswith("c is ahead on P@5 with 0.9000 (no interval: ")
     assert unbounded.endswith(f") and cannot be told apart from b and a; judge more ({AGAIN}).")
     beyond = frame.with_columns(lo=pl.Series([0.3, 0.5, 0.8]), hi=pl.Series([0.5, 0.7, 1.0]), outside=pl.lit(0.25))
     pairs = pl.concat([pair, pair.with_columns(baseline=pl.lit("c")), pair.with_columns(system=pl.lit("c"))])

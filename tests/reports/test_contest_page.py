@@ -123,7 +123,7 @@ def test_why_a_consensus_is_doubtful(parted) -> None:
     depths = pl.DataFrame({"depth": [10, 20, 100], "tau": [0.9, 1.0, 0.25], "leader": [first, first, "lone"]})
     assert said({}, depths=depths) == (
         f"{guess}, and this is doubtful: the order changes with the vote depth (Kendall's tau 0.25 at depth 100, where "
-        "lone leads)."
+        "lone is first)."
     )
     steady = said({}, depths=depths.head(2))
     assert steady.endswith(

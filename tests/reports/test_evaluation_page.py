@@ -112,7 +112,7 @@ def test_verdict_comes_first(pages: dict[str, str]) -> None:
     verdict = re.search(r'<p class="verdict">(.*?)</p>', html)
     assert verdict is not None
     sentence = unescape(re.sub(r"<[^>]+>", "", verdict[1])).replace("\u00a0", " ")
-    assert sentence.startswith("hybrid-rrf leads on AP with 0.3508 over 47 queries, 0.026 above the runner-up bm25")
+    assert sentence.startswith("hybrid-rrf is ahead on AP with 0.3508 over 47 queries, 0.026 above the runner-up bm25")
     assert "after Holm" in sentence
     assert html.index("verdict") < html.index('id="warnings"') < html.index('id="summary"')
     assert "there is no other system" in pages["one"]

@@ -218,7 +218,7 @@ def test_nothing_known_still_draws(width: float) -> None:
     drawn = {name: to_svg(figure) for name, figure in figures_of(made, width).items()}
     assert "no known doubt changes it" in " ".join(texts_of(drawn["shares"]))
     assert "–" in texts_of(drawn["better"])
-    assert under_doubt(made).endswith(" a leads on AP with 0.5000. How sure that is, is unknown.")
+    assert under_doubt(made).endswith(" a is ahead on AP with 0.5000. How sure that is, is unknown.")
     hole = made.summary.with_columns(value=pl.when(pl.col("system") == "b").then(math.nan).otherwise("value"))
     assert "undefined" in texts_of(to_svg(ridges(replace(made, summary=hole), "AP", width=width)))
 

@@ -133,7 +133,10 @@ def verdict(evaluation: Evaluation, measure: str | None = None, *, name: Callabl
     role += _without(evaluation.scores, other, best.queries)
     shared = opponent.value == best.value
     on = f"on {what}{' (lower is better)' if lower else ''} with {number(best.value)} {queries}"
-    lead = f"{name(best.system)} and {name(other)} share the lead {on}" if shared else f"{name(best.system)} leads {on}"
+    same, compared = undecided(evaluation, measure) or ([], 0)
+    lead = f"{name(best.system)} {_verb(compared > 0 and not same)} {on}"
+    if shared:
+        lead = f"{name(best.system)} and {name(other)} share the lead {on}"
     pair = pair_of(comparison_with_best(evaluation, measure), measure, best.system, other)
     gap = abs(best.value - opponent.value) if pair is None else abs(pair.difference)
     turned = pair is not None and pair.difference != 0 and (pair.difference < 0) != lower
@@ -311,9 +314,9 @@ def under_doubt(evaluation: Evaluation, *, name: Callable[[str], str] = str) -> 
     known = {one.system for one in standings}
     without = [name(system) for system in evaluation.systems if system not in known]
     undefined = f"; {what} is undefined for {listed(without, NAMED, len(without))}" if without else ""
-    best = standings[0]
+    best, order = standings[0], [one.system for one in standings]
     if evaluation.kind == "consensus" and evaluation.is_modelled and len(standings) > 1:
-        return f"{_guess(evaluation, [one.system for one in standings], name)}{undefined}."
+        return f"{_guess(evaluation, order, name)}{undefined}."
     interval = "" if math.isnan(best.lo) else f" ({_interval(best.lo, best.hi, 4, evaluation.confidence)})"
     if len(standings) == 1:
         value = f"{what} {number(best.value)}{interval}"
@@ -326,8 +329,9 @@ def under_doubt(evaluation: Evaluation, *, name: Callable[[str], str] = str) -> 
     if len(equals) > 1:
         lead = f"{where} {listed([name(one) for one in equals], NAMED)} share the lead {value}"
     else:
-        lead = f"{where} {name(best.system)} leads {value}"
-    return f"{lead}{_certainty(evaluation, measure, [one.system for one in standings], name)}{undefined}."
+        twins, same, against = _beside(evaluation, measure, order)
+        lead = f"{where} {name(best.system)} {_verb(len(against) > len(twins) and not same)} {value}"
+    return f"{lead}{_certainty(evaluation, measure, order, name)}{undefined}."
 
 
 def _guess(evaluation: Evaluation, order: list[str], name: Callable[[str], str]) -> str:
@@ -570,10 +574,11 @@ def estimated(found: Estimates, confidence: float) -> str:
         if frozenset((best["system"], system)) not in apart or max(outside, best["outside"]) > 0
     ]
     if not same:
-        return f"{best['system']} leads on {measure} with {value} and can be told apart from all others."
+        return f"{best['system']} {_verb(True)} on {measure} with {value} and can be told apart from all others."
     named = listed(same, NAMED, len(same))
     return (
-        f"{best['system']} leads on {measure} with {value} and cannot be told apart from {named}; judge more ({AGAIN})."
+        f"{best['system']} {_verb(False)} on {measure} with {value} and cannot be told apart from {named}; judge more "
+        f"({AGAIN})."
     )
 
 
@@ -602,7 +607,7 @@ def _modelled(now: Look) -> str:
         other = about[1] if now.leader == about[0] else about[0]
         return f"{now.leader} is better than {other} with probability {sure}"
     if about == "order":
-        return f"{now.done:,} of {now.pairs:,} pairs of systems are in order; {now.leader} leads"
+        return f"{now.done:,} of {now.pairs:,} pairs of systems are in order; {now.leader} {_verb(now.is_settled)}"
     text = f"{now.leader} is {best_or_near(now.question.margin)} with probability {sure}"
     best = chance(float(now.best[now.found.systems.index(now.leader)]))
     return f"{text} (the best: {best})" if now.question.margin else text
@@ -627,6 +632,11 @@ def _round(count: int) -> str:
     """A forecast: no more digits than it deserves."""
     digits = 1 if count < 100 else 2
     return f"{round(count, digits - len(str(count))):,}"
+
+
+def _verb(apart: bool) -> str:
+    """A system leads if it can be told apart from all others; otherwise its value is the best, and it is ahead."""
+    return "leads" if apart else "is ahead"
 
 
 def _side(lower: bool) -> str:

@@ -131,7 +131,7 @@ def doubt(found: Verdicts) -> str:
     if "depths" in one.tables:
         lowest = one.tables["depths"].fill_nan(None).sort("tau", nulls_last=True).row(0, named=True)
         tau = number(lowest["tau"], 2)
-        ahead = "" if lowest["leader"] == leader else f", where {lowest['leader']} leads"
+        ahead = "" if lowest["leader"] == leader else f", where {lowest['leader']} is first"
         if lowest["tau"] is not None and lowest["tau"] < UNSTABLE:
             reasons.append(
                 f"the order changes with the vote depth (Kendall's tau {tau} at depth {lowest['depth']}{ahead})"
