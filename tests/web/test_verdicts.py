@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import command_line
+import numpy as np
 import polars as pl
 import pytest
 from decide_samples import write_field
@@ -18,14 +21,16 @@ from web_samples import Person, Sample, opened
 
 import endoxa
 from endoxa.beliefs.learned import Universe
+from endoxa.evaluations.contest import STEPS
 from endoxa.io.study_files import Sources
 from endoxa.measures.grammar import parse
 from endoxa.pools import deciding
-from endoxa.pools.deciding import Deciding, Question
+from endoxa.pools.deciding import Deciding, Look, Question
 from endoxa.store import catalogue, exports, making
 from endoxa.studies import settling
 from endoxa.studies.design import Settings
 from endoxa.tables import Opinions
+from endoxa.verbs import decide as verb
 from endoxa.web.studies import verdicts
 from endoxa.web.studies.verdicts import told
 
@@ -67,6 +72,44 @@ def complete(person: Person) -> dict[str, Any]:
     raise AssertionError("the history is never complete")
 
 
+def everywhere(page: dict[str, Any], sample: Sample, labels: Path) -> dict[str, tuple[Any, ...]]:
+    """One verdict in every way of deciding: its leader, whether it is settled, all figures to twelve decimals."""
+
+    def digits(*values: float) -> list[str]:
+        return [f"{value:.12f}" for value in values]
+
+    def look(now: Look) -> tuple[Any, ...]:
+        figures = {
+            name: digits(p, mean) for name, p, mean in zip(now.found.systems, now.best, now.found.mean, strict=True)
+        }
+        return now.leader, now.is_settled, digits(now.chance), sorted(figures.items())
+
+    runs = sorted(sample.home.folder.parent.glob("*.run"))
+    with verb.at_terminal(home=sample.home.folder) as judge:
+        terminal = judge.look()
+    learned = terminal.deciding.learned
+    order, grades = learned.judged.rows[learned.judged.given.argsort()], np.zeros(len(learned.unjudged))
+    grades[learned.judged.rows] = learned.judged.tails[0]
+    *_, contest = deciding.simulate(
+        learned.universe, terminal.question, lambda rows: grades[rows], batch=STEPS, most=len(order),
+        rng=np.random.default_rng(0), pick=lambda now, count, _: order[len(now.judged) :][:count],
+    )  # fmt: skip
+    verdict = endoxa.decide(runs, labels).tables["verdict"].row(0, named=True)
+    table = json.loads(command_line.endoxa("eval", *runs, "--labels", labels, "AP", "-o", "json").stdout)
+    said = (verdict["leader"], verdict["settled"], digits(verdict["chance"]))
+    return {
+        "page": (
+            page["leader"], page["settled"], digits(page["chance"]),
+            sorted((one["system"], digits(one["p_best"], one["mean"])) for one in page["systems"]),
+        ),
+        "terminal": look(terminal),
+        "contest": look(contest),
+        "eval --labels": (
+            *said, sorted((one["system"], digits(one["p_best"], one["value"])) for one in table)
+        ),
+    }  # fmt: skip
+
+
 def test_every_answer_moves_the_verdict(sample: Sample, tmp_path: Path) -> None:
     ann = sample.judge(NAME, "ann")
     before = ann.get("verdict").json()
@@ -91,11 +134,10 @@ def test_every_answer_moves_the_verdict(sample: Sample, tmp_path: Path) -> None:
     with sample.home.store.reading() as connection:
         study = catalogue.find(connection, NAME)
         exports.export(connection, study, tmp_path / "labels.csv", "csv")
-        run = catalogue.run_of(connection, study)
-    found = endoxa.evaluate(run, labels=tmp_path / "labels.csv", measures=["AP"]).summary
-    told = {one["system"]: (one["p_best"], one["mean"]) for one in now["systems"]}
-    for system, p, value in found.select("system", "p_best", "value").iter_rows():
-        assert told[system] == pytest.approx((p, value), rel=1e-12)
+    shown = everywhere(now, sample, tmp_path / "labels.csv")
+    assert len(shown) == 4
+    for place, figures in shown.items():
+        assert figures == shown["page"], place
     assert not making.round_is_due(sample.home, NAME)  # it stops asking
 
 

@@ -32,6 +32,7 @@ INTERCEPT, SLOPE = (-1.0, 1 / 0.3), (1.0, 1.0)  # mean and variance of a0 and a1
 SPREAD = 1.5  # prior standard deviation of the effect of a topic and of the weight of a system
 EDGE = 1e-4  # the consensus is kept this far from 0 and 1
 STEPS, CLOSE = 50, 1e-9  # Newton needs a dozen steps
+FLAT = 1e-4  # steps below it change the objective by little more than its rounding: they are taken whole
 PEOPLE = 50  # draws of the model that a belief keeps
 SHUFFLE = 2_654_435_761  # times the number of a row, modulo 2³²: an order that looks random
 
@@ -233,7 +234,7 @@ def fit(universe: Universe, rows: Ints, share: Floats, start: Floats | None = No
         rest, topics = _parts(slope, T)
         rest = cho_solve((here.factor, True), rest - (topics / here.alone) @ here.beside)
         step = _joined(rest, (topics - here.beside @ rest) / here.alone)
-        while (after := objective(b + step)) < now and np.abs(step).max() > CLOSE:
+        while (after := objective(b + step)) < now and np.abs(step).max() > FLAT:
             step = step / 2
         b, now = b + step, after
         if np.abs(step).max() <= CLOSE:
