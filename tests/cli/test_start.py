@@ -79,6 +79,12 @@ def test_a_native_evaluation_loads_numpy_only(files: list[str]) -> None:
     assert loaded("eval", *files, heavy=(*HEAVY, "rich", "concurrent.futures"), ENDOXA_NATIVE="1") == {"numpy"}
 
 
+@pytest.mark.parametrize("words", [["eval"], ["eval", "-o", "trec"], ["measure"]])
+def test_an_evaluation_by_frames_loads_no_scipy(words: list[str], files: list[str]) -> None:
+    """Reading of saved evaluations loaded it for their forecasts: 0.15 s of every call."""
+    assert loaded(*words, *files, "AP", heavy=("polars", "scipy"), ENDOXA_NATIVE="0") == {"polars"}
+
+
 def test_a_native_measurement_makes_no_frame(files: list[str]) -> None:
     code = (
         "import sys, endoxa; qrels, run = sys.argv[1:]; print(endoxa.measure(run, qrels, ['AP']).to_dict());"

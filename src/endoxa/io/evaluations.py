@@ -7,11 +7,10 @@ import math
 import os
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from endoxa.comparisons.forecast import Forecast
 from endoxa.errors import FileError
 from endoxa.evaluations.evaluation import Evaluation, File
 from endoxa.evaluations.settings import Settings
@@ -22,6 +21,9 @@ from endoxa.io.write import write as write_table
 from endoxa.notes import of_plain, plain, texts
 from endoxa.policies import Policy
 from endoxa.tables import Comparison, Scores
+
+if TYPE_CHECKING:
+    from endoxa.comparisons.forecast import Forecast
 
 FORMAT, VERSION = "endoxa-evaluation", 1
 TYPES = {str(kind): kind for kind in (pl.String, pl.Float64, pl.Int64, pl.UInt32, pl.Boolean, pl.List(pl.String))}
@@ -110,6 +112,8 @@ def of_text(source: Source, text: str, scores: Scores | None = None) -> Evaluati
 
 def _forecast(content: dict[str, Any]) -> Forecast | None:
     """The forecast; 0.1 has the number of further labels alone."""
+    from endoxa.comparisons.forecast import Forecast  # which loads SciPy
+
     if content.get("forecast") is not None:
         return Forecast(**content["forecast"])
     further = content.get("further")
