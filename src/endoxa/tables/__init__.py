@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from endoxa.tables.checks import *  # noqa: F403
     from endoxa.tables.costs import *  # noqa: F403
     from endoxa.tables.grade_words import *  # noqa: F403
+    from endoxa.tables.gradings import *  # noqa: F403
     from endoxa.tables.opinions import *  # noqa: F403
     from endoxa.tables.run import *  # noqa: F403
     from endoxa.tables.scores import *  # noqa: F403
@@ -29,6 +30,7 @@ _NAMES = {
     "require unknown_columns",
     "costs": "Costs",
     "grade_words": "grades_of",
+    "gradings": "Gradings",
     "opinions": "ASIDE COUNTED DRAW KINDS DuplicateJudgmentError Judged Opinions with_draws",
     "run": "DuplicateItemError Run",
     "scores": "Comparison Draws Scored Scores",
