@@ -10,6 +10,7 @@ Source: docs/methods/deciding.md, Learned belief; docs/methods/beliefs.md, Conse
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -20,16 +21,22 @@ from scipy.linalg import cho_solve, cholesky, eigh, solve_triangular
 from scipy.special import expit
 
 from endoxa.beliefs.consensus import clusters, overlap
+from endoxa.beliefs.judges import Panel
 from endoxa.errors import JoinError, TextError
 from endoxa.frozen import dataclass
 from endoxa.notes import Note, note
-from endoxa.tables import COUNTED, Belief, Bools, Floats, Ints, Opinions, Run
+from endoxa.tables import COUNTED, Belief, Bools, Floats, Gradings, Ints, Opinions, Run
 
 DEPTH, SMALL = 100, 20  # first items of every list that make the universe; in a collection of few items
 COLLECTION = 1_000  # items below which a collection is small
 ALIKE = 0.4  # Jaccard above which systems share one vote
 INTERCEPT, SLOPE = (-1.0, 1 / 0.3), (1.0, 1.0)  # mean and variance of a0 and a1
 SPREAD = 1.5  # prior standard deviation of the effect of a topic and of the weight of a system
+# With machine judges, mean and variance of a1, of the weight of what they say together, and of what one of them says
+# beyond the others; and the standard deviations of the weight of a system among which the evidence chooses.
+BESIDE, TOGETHER, APART = (0.25, 0.5**2), (1.5, 0.5**2), (0.0, 0.5**2)
+SPREADS = (2.0, 1.0, 0.5, 0.25)
+EQUAL = 1e-9  # evidences that differ by less are equal: the wider prior is taken
 EDGE = 1e-4  # the consensus is kept this far from 0 and 1
 STEPS, CLOSE = 50, 1e-9  # Newton needs a dozen steps
 FLAT = 1e-4  # steps below it change the objective by little more than its rounding: they are taken whole
@@ -44,7 +51,8 @@ class Universe:
     rows                query, item, in byte order
     topic               [row] number of the query
     system, row, rank   [entry] the lists, at any rank, in order of system, topic and rank
-    features            [row, system] sparse: phi / √(1 + Σ phi²), phi = 1 - ln(rank)/ln(depth + 1)
+    features            [row, predictor] sparse: for every system phi / √(1 + Σ phi²), phi = 1 - ln(rank)/ln(depth + 1);
+                        then the predictors of machine judges
     offset              [row] logit of the consensus weighted by rank
     consensus           [row] (1 + q v)/(2 + q), v the weighted share of systems that have it among their first `depth`
     weights             [system] 1/size of its cluster, sum 1; 0 for a copy
@@ -52,6 +60,7 @@ class Universe:
     missing             [system] number of topics that it returned nothing for
     twins               [system] the first system with the same lists, which is usually itself. The others of its
                         group are copies: they have no vote and no weight of their own
+    panel               what machine judges say of the rows; None without any
     """
 
     rows: pl.DataFrame
@@ -69,6 +78,7 @@ class Universe:
     depth: int
     missing: Ints
     twins: Ints
+    panel: Panel | None = None
 
     @classmethod
     def of(cls, run: Run, depth: int | None = None) -> Universe:
@@ -122,10 +132,36 @@ class Universe:
         keys = (lists[bounds[place] : bounds[place + 1]].tobytes() for place in range(len(self.systems)))
         return np.array([first.setdefault(key, place) for place, key in enumerate(keys)], dtype=np.int64)
 
+    def with_judges(self, gradings: Gradings | None) -> Universe:
+        """The same with what machine judges say as further predictors.
+
+        Where no judge graded a pair, the consensus keeps the weight that it has without judges: it is the last column.
+        """
+        if gradings is None:
+            return self
+        panel, alone = Panel.of(self.rows, gradings), self.without_judges
+        if not len(panel):
+            return replace(alone, panel=panel)
+        more = [*panel.columns.T, *([self.offset * (panel.given == 0)] if panel.is_partial else [])]
+        features = sparse.hstack([alone.features, sparse.csr_matrix(np.column_stack(more))], format="csr")
+        return replace(alone, features=features, panel=panel)
+
+    @cached_property
+    def without_judges(self) -> Universe:
+        """The same without machine judges."""
+        if self.panel is None:
+            return self
+        return replace(self, features=self.features[:, : len(self.systems)], panel=None)
+
+    @property
+    def judges(self) -> list[str]:
+        """The machine judges whose grades predict something."""
+        return [] if self.panel is None else self.panel.names
+
     @cached_property
     def size(self) -> int:
-        """The number of coefficients: a0, a1, one per topic, one per system."""
-        return 2 + len(self.queries) + len(self.systems)
+        """The number of coefficients: a0, a1, one per topic, one per system, one per predictor of machine judges."""
+        return 2 + len(self.queries) + self.features.shape[1]
 
     def predict(self, b: Floats) -> Floats:
         """The linear predictor of every row; of every row and draw, where b is [coefficient, draw]."""
@@ -133,11 +169,19 @@ class Universe:
         offset = self.offset if b.ndim == 1 else self.offset[:, None]
         return np.asarray(b[0] + b[1] * offset + b[2 : 2 + T][self.topic] + self.features @ b[2 + T :])
 
-    def prior(self) -> tuple[Floats, Floats]:
-        """Mean and precision of every coefficient."""
+    def prior(self, spread: float = SPREAD) -> tuple[Floats, Floats]:
+        """Mean and precision of every coefficient; `spread` is the standard deviation of the weight of a system."""
         mean, precision = np.zeros(self.size), np.full(self.size, 1 / SPREAD**2)
-        (mean[0], wide), (mean[1], narrow) = INTERCEPT, SLOPE
-        precision[0], precision[1] = 1 / wide, 1 / narrow
+        first = 2 + len(self.queries)
+        precision[first:] = 1 / spread**2
+        known = {0: INTERCEPT, 1: SLOPE}
+        if self.panel is not None and self.judges:
+            together = first + len(self.systems)
+            known |= {1: BESIDE, together: TOGETHER, **dict.fromkeys(range(together + 1, self.size), APART)}
+            if self.panel.is_partial:
+                known[self.size - 1] = (SLOPE[0] - BESIDE[0], SLOPE[1] - BESIDE[1])
+        for place, (centre, variance) in known.items():
+            mean[place], precision[place] = centre, 1 / variance
         return mean, precision
 
 
@@ -172,12 +216,14 @@ class Fit:
     alone   [topic] precision of the effect of a topic
     beside  [topic, other] precision between the effect of a topic and the other coefficients: a0, a1, the weights
     factor  [other, other] lower Cholesky factor of the precision of the others, whatever the effects of topics
+    spread  prior standard deviation of the weight of a system
     """
 
     b: Floats
     alone: Floats
     beside: Floats
     factor: Floats
+    spread: float = SPREAD
 
     @cached_property
     def root(self) -> Floats:
@@ -203,8 +249,34 @@ class Fit:
 
 
 def fit(universe: Universe, rows: Ints, share: Floats, start: Floats | None = None) -> Fit:
-    """The posterior given labels: `share` (0 to 1) of each labelled row. Newton with step halving, from `start`."""
-    mean, precision = universe.prior()
+    """The posterior given labels: `share` (0 to 1) of each labelled row. Newton with step halving, from `start`.
+
+    With machine judges the prior of the systems' weights is the one under which the labels are most likely: it says how
+    far the systems are to be trusted beside the judges.
+    """
+    if not universe.judges or not len(rows):
+        return _fit(universe, rows, share, start, SPREAD)
+    best = _fit(universe, rows, share, start, SPREADS[0])
+    most = _evidence(universe, rows, share, best)
+    for spread in SPREADS[1:]:
+        narrower = _fit(universe, rows, share, best.b, spread)
+        if (evidence := _evidence(universe, rows, share, narrower)) > most + EQUAL:
+            best, most = narrower, evidence
+    return best
+
+
+def _evidence(universe: Universe, rows: Ints, share: Floats, at: Fit) -> float:
+    """The log of the probability of the labels under the prior, but for a constant (Laplace's approximation)."""
+    mean, precision = universe.prior(at.spread)
+    eta = universe.predict(at.b)[rows]
+    likelihood = float((share * eta - np.logaddexp(0, eta)).sum())
+    prior = 0.5 * float((np.log(precision) - precision * (at.b - mean) ** 2).sum())
+    curvature = float(np.log(at.alone).sum()) + 2 * float(np.log(np.diag(at.factor)).sum())
+    return likelihood + prior - 0.5 * curvature
+
+
+def _fit(universe: Universe, rows: Ints, share: Floats, start: Floats | None, spread: float) -> Fit:
+    mean, precision = universe.prior(spread)
     T, topic = len(universe.queries), universe.topic[rows]
     other = np.column_stack([np.ones(len(rows)), universe.offset[rows], universe.features[rows].toarray()])
 
@@ -223,7 +295,7 @@ def fit(universe: Universe, rows: Ints, share: Floats, start: Floats | None = No
         hits = sparse.csr_matrix((curve, (topic, np.arange(len(rows)))), shape=(T, len(rows)))
         beside = np.asarray(hits @ other)
         whole = (other * curve[:, None]).T @ other + np.diag(wide) - (beside / alone[:, None]).T @ beside
-        return Fit(at, alone, beside, cholesky(whole, lower=True))
+        return Fit(at, alone, beside, cholesky(whole, lower=True), spread)
 
     b = mean if start is None else start
     now = objective(b)
@@ -334,8 +406,8 @@ class Learned:
 
     @cached_property
     def free(self) -> Floats:
-        """[level, row] P(grade >= level) by the model alone; the consensus where there is no label."""
-        if not len(self.judged):
+        """[level, row] P(grade >= level) by the model alone; the consensus without labels and machine judges."""
+        if not len(self.judged) and not self.universe.judges:
             return np.tile(self.universe.consensus, (len(self.levels), 1))
         tails = np.array([expit(self.universe.predict(fit.b)) for fit in self.fits])
         return np.asarray(np.minimum.accumulate(tails, axis=0))

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from endoxa.beliefs.learned import Learned, Universe
+from endoxa.beliefs.learned import Learned, Universe, learn
 from endoxa.comparisons.posterior import places_of, posterior
 from endoxa.errors import JoinError, TextError, refuse_unknown
 from endoxa.measures.grammar import Measure
@@ -88,11 +88,17 @@ def propensities(
 
 
 def default_chances(learned: Learned, measure: Measure) -> Floats:
-    """The consensus of the systems; once there are labels, half of it and half of what was learned."""
-    if not len(learned.judged):
-        return learned.universe.consensus
-    level = learned.levels.index(measure.rel) if measure.rel in learned.levels else 0
-    return np.asarray((learned.free[level] + learned.universe.consensus) / 2)
+    """The consensus of the systems; once there are labels, half of it and half of what they taught.
+
+    Machine judges have no say: what they cannot see must be asked about too.
+    """
+    universe, judged = learned.universe, learned.judged
+    if not len(judged):
+        return universe.consensus
+    level = measure.rel if measure.rel in learned.levels else learned.levels[0]
+    place = learned.levels.index(level)
+    free = learned.free[place] if not universe.judges else learn(universe.without_judges, judged, [level]).free[0]
+    return np.asarray((free + universe.consensus) / 2)
 
 
 def influences(learned: Learned, measure: Measure, p: Floats, about: About = "order") -> Floats:

@@ -16,7 +16,7 @@ import polars as pl
 
 from endoxa.beliefs.learned import Judged, Learned, Universe, learn
 from endoxa.comparisons.forecast import Forecast, forecast
-from endoxa.comparisons.posterior import NEARLY, Posterior, posterior
+from endoxa.comparisons.posterior import NEARLY, TAUGHT, Posterior, posterior
 from endoxa.errors import TextError
 from endoxa.frozen import dataclass
 from endoxa.measures.grammar import Measure
@@ -121,9 +121,13 @@ class Look:
 
     @property
     def passes(self) -> bool:
-        """Whether this look alone would settle it: from 25 labels on, unless all labels are alike."""
-        judged, unjudged = self.learned.judged, self.learned.unjudged
-        enough = len(judged) >= min(LEAST, len(unjudged))
+        """Whether this look alone would settle it: from 25 labels on, unless all labels are alike.
+
+        With machine judges from 5 labels a topic on: with fewer, the order can be worse than without any.
+        """
+        judged, unjudged, universe = self.learned.judged, self.learned.unjudged, self.learned.universe
+        least = max(LEAST, TAUGHT * len(universe.queries)) if universe.judges else LEAST
+        enough = len(judged) >= min(least, len(unjudged))
         return enough and self.chance >= self.question.until and (not judged.is_uniform or not unjudged.any())
 
     @property
