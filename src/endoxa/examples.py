@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from endoxa.tables import Opinions, Run
+from endoxa.tables import Floats, Gradings, Opinions, Run
 
 QUERIES, ITEMS, DEPTH, POOL = 60, 400, 100, 20
 
@@ -21,6 +21,8 @@ SYSTEMS = {
 
 # For each assessor: the thresholds for grades 1 to 3, and the noise of the judgments.
 ASSESSORS = {"ada": ((1.3, 1.9, 2.5), 0.35), "bob": ((1.0, 1.6, 2.4), 0.6), "cyd": ((1.6, 2.1, 2.6), 0.35)}
+# A machine judge: how much of the dense systems' shared error it shares, its thresholds, and its noise.
+GRADER, FAVOUR, LIMITS, NOISE = "grader-1", 0.4, (1.2, 1.8, 2.5), 0.5
 
 
 def collection(*, rng: np.random.Generator) -> tuple[Run, Opinions]:
@@ -29,8 +31,7 @@ def collection(*, rng: np.random.Generator) -> tuple[Run, Opinions]:
     The two dense systems share most of their errors, so that only a paired comparison can distinguish them. One system
     rounds its scores, which makes ties.
     """
-    relevance = rng.standard_normal((QUERIES, ITEMS)) + 0.3 * rng.standard_normal((QUERIES, 1))
-    shared = rng.standard_normal((QUERIES, ITEMS))
+    relevance, shared = _latent(rng)
     names = np.array([f"d{number:03d}" for number in range(ITEMS)])
     queries = np.array([f"q{number:02d}" for number in range(1, QUERIES + 1)])
     frames = []
@@ -60,6 +61,26 @@ def collection(*, rng: np.random.Generator) -> tuple[Run, Opinions]:
         grades = np.searchsorted(np.array(limits), seen, side="right").astype(float)
         judged.append(pooled.with_columns(pl.lit(assessor).alias("source"), pl.Series("grade", grades)))
     return run, Opinions.of(pl.concat(judged))
+
+
+def machine_judge(run: Run, *, seed: int) -> Gradings:
+    """Return the grades of a machine judge for the pool of the collection that was made with this seed.
+
+    It shares errors of the dense systems, as a language model does that also ranks for them: it favours these.
+    """
+    relevance, shared = _latent(np.random.default_rng(seed))
+    pooled = run.frame.filter(pl.col("rank") <= POOL).select("query", "item").unique().sort("query", "item")
+    place = [pooled[name].str.slice(1).cast(pl.Int64).to_numpy() - first for name, first in (("query", 1), ("item", 0))]
+    noise = NOISE * np.random.default_rng((seed, 1)).standard_normal(pooled.height)
+    seen = relevance[*place] + FAVOUR * shared[*place] + noise
+    grade = np.searchsorted(np.array(LIMITS), seen, side="right").astype(float)
+    return Gradings.of(pooled.with_columns(pl.Series("grade", grade), scale=pl.lit("0-3")), judge=GRADER)
+
+
+def _latent(rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """[query, item] the relevance before it is cut into grades, and the error that the dense systems share."""
+    relevance = rng.standard_normal((QUERIES, ITEMS)) + 0.3 * rng.standard_normal((QUERIES, 1))
+    return relevance, rng.standard_normal((QUERIES, ITEMS))
 
 
 SHAPES = ("circle", "square", "triangle", "star")

@@ -60,6 +60,7 @@ MEANING: dict[str, dict[str, str]] = {
 ORDERS = 5_040  # orders of the equal scores of a list, up to which all are computed if there is no closed form
 NORMAL = 1.96  # standard errors between the mean over sampled orders and its lo and hi
 WORLDS = 400  # possible worlds that are drawn if the reference is a belief
+TAUGHT = 5  # labels a topic from which small differences and machine judges are spoken of
 UNTIL = 0.95  # probability at which a question is settled
 BATCH = 25  # labels between two looks at the verdict
 MIXING = 0.1  # share of a choice of pairs that is spread evenly over the pool

@@ -67,7 +67,6 @@ def test_votes_suit_several_people_and_crisp_judgments_one() -> None:
     assert models.default(OPINIONS) == "votes"
     assert models.default(Opinions.of(OPINIONS.frame.filter(pl.col("source") == "x"))) == "crisp"
     assert models.default(Opinions.of(OPINIONS.frame.drop("kind"), kind="system")) == "consensus"
-    assert models.default(Opinions.of(OPINIONS.frame.drop("kind"), kind="judge")) == "judge"
 
 
 def test_only_a_model_that_learns_from_gold_tasks_sees_them() -> None:

@@ -1,4 +1,4 @@
-"""Votes, subjects, grades and judges as beliefs; labels pinned."""
+"""Votes, subjects and grades as beliefs; labels pinned."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from endoxa.beliefs.votes import crisp, graded, judge, pinned, subjects, votes
+from endoxa.beliefs.votes import crisp, graded, pinned, subjects, votes
 from endoxa.errors import JoinError, TableError, TextError
 from endoxa.notes import texts
 from endoxa.tables import Belief, Opinions
@@ -82,21 +82,6 @@ def test_a_grade_read_as_a_probability() -> None:
     assert chances(graded(said(("a", "q", "x", 0.3), ("a", "q", "y", 1.0)))) == {("x", 1.0): 0.3, ("y", 1.0): 1.0}
     with pytest.raises(TableError, match="not a probability"):
         graded(said(("a", "q", "x", 2)))
-
-
-def test_soft_grades_of_judges() -> None:
-    one = chances(judge(said(("llm", "q", "x", 1.3), ("llm", "q", "y", 2.0))))
-    assert one["x", 1.0] == pytest.approx(0.7)
-    assert one["x", 2.0] == pytest.approx(0.3)
-    assert one["y", 2.0] == 1.0
-    sure = chances(judge(said(("llm", "q", "x", 1.0, 0.8), ("llm", "q", "y", 0.0, 0.9))))
-    assert sure == {("x", 1.0): pytest.approx(0.8), ("y", 1.0): pytest.approx(0.1)}
-    two = chances(judge(said(("a", "q", "x", 1.0), ("b", "q", "x", 0.0))))
-    assert two == {("x", 1.0): 0.5}
-    with pytest.raises(JoinError, match="not judged"):
-        judge(said(("a", "q", "x", -1)))
-    with pytest.raises(TableError, match="between 0 and 1"):
-        judge(said(("a", "q", "x", 1.0, 1.2)))
 
 
 def test_judged_pairs_become_certain() -> None:

@@ -155,8 +155,6 @@ def test_people_who_disagree(files, tmp_path) -> None:
     assert "dawid-skene: prior informed" in under
     for model in ("votes", "subjects"):
         assert "under this belief" in done("eval", three, *runs[:2], "P@10", "--model", model, *FEW)
-    beside = done("eval", three, *runs[:3], "P@10", "--systems-vote", *FEW)
-    assert "without own vote" in beside
 
 
 def test_judge_a_few_and_come_back(files, tmp_path) -> None:

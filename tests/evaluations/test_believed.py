@@ -110,16 +110,6 @@ def test_topics_of_the_belief_that_a_run_lacks() -> None:
     assert "Topics of the belief that a run lacks (they count as empty lists): s1 4." in found
 
 
-def test_systems_vote_beside_people() -> None:
-    people = people_of(TRUTH)
-    made = believed.with_systems(RUN, people, MEASURES, Settings(worlds=20, depth=10, people=5))
-    assert made.summary["without_own_vote"].null_count() == 0
-    assert "4 systems vote beside 3 people" in texts(made.warnings)[0]
-    assert made.belief.model.startswith("dawid-skene")
-    shares = believed.with_systems(RUN, people, MEASURES, Settings(worlds=20, depth=10, model="votes"))
-    assert "without_own_vote" not in shares.summary.columns
-
-
 def sample(count: int, seed: int = 1) -> Opinions:
     """Pairs of the first five items of any run, drawn with the same probability."""
     pool = RUN.frame.filter(pl.col("rank") <= 5).select("query", "item").unique().sort("query", "item")

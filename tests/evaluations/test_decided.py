@@ -406,7 +406,7 @@ def test_values_that_are_ratios_of_expectations_have_a_name_of_their_own() -> No
         note.startswith("modelled AP, nDCG@10: ") and "ratio of expectations" in note for note in texts(found.notes)
     )
     shown = "\n".join(str(part) for part in terminal.parts(found, width=200) if isinstance(part, str))
-    assert "modelled AP by what labels teach" in shown
+    assert "modelled AP based on 600 labels" in shown
     assert "modelled AP" in notebook.html(found) and "modelled P@10" not in notebook.html(found)
     scores = endoxa.measure(RUN, None, ["AP"], labels=MANY)
     assert "highest mean modelled AP," in measured(scores)

@@ -348,10 +348,10 @@ def test_a_setting_of_another_kind_of_reference_is_refused(
     verb: str, kind: str, cases: dict[str, Case], run: Run
 ) -> None:
     own = {"nothing": "consensus"}.get(kind, kind)
-    other = {"model": "votes", "weights": "equal", "prior": (2.0, 1.0), "depth": 5, "systems_vote": True, "people": 3}
+    other = {"model": "votes", "weights": "equal", "prior": (2.0, 1.0), "depth": 5, "people": 3}
     values = DEFAULTS | other | {"worlds": 7, "plugin": True, "baseline": "bm25", "cut": 5, "rel": 2.0}
     for name, setting in REGISTRY.items():
-        turns_into_another = name in {"model", "systems_vote", "format"} and kind in {"judgments", "votes"}
+        turns_into_another = name in {"model", "format"} and kind in {"judgments", "votes"}
         if own in setting.kinds or turns_into_another or (verb == "measure" and not setting.scoring):
             continue
         with pytest.raises(CallError, match=f"^{name} "):

@@ -161,7 +161,7 @@ class Universe:
     @cached_property
     def size(self) -> int:
         """The number of coefficients: a0, a1, one per topic, one per system, one per predictor of machine judges."""
-        return 2 + len(self.queries) + self.features.shape[1]
+        return 2 + len(self.queries) + int(self.features.shape[1])
 
     def predict(self, b: Floats) -> Floats:
         """The linear predictor of every row; of every row and draw, where b is [coefficient, draw]."""
@@ -469,19 +469,19 @@ def cross_fitted(learned: Learned, folds: int = 5) -> Floats:
 
 
 def believe(
-    run: Run, labels: Opinions | None = None, *, depth: int | None = None, people: int = PEOPLE,
-    rng: np.random.Generator,
+    run: Run, labels: Opinions | None = None, *, judges: Gradings | None = None, depth: int | None = None,
+    people: int = PEOPLE, rng: np.random.Generator,
 ) -> Belief:  # fmt: skip
     """Learned from labels: which systems found what judges call relevant predicts every other pair.
 
     logit P(relevant) = a0 + a1 c + u_topic + Σ over systems of x g: c the consensus, x where the system ranked the
     item; a0 ~ N(-1, 1/.3), a1 ~ N(1, 1), u and g ~ N(0, 1.5²). Graded labels: one model for every grade. A judged pair
     is certain; where judges disagree it has their share. `people` draws of the model stand for the doubt about it.
-    Without labels it is the consensus.
+    Grades of machine `judges` are further predictors. Without labels and machine judges it is the consensus.
     Misleads: differences between systems are too small (by a factor of 1.1 to 2), though rightly ordered.
     Source: docs/methods/deciding.md, Learned belief.
     """
-    universe = Universe.of(run, depth)
+    universe = Universe.of(run, depth).with_judges(judges)
     judged = Judged.of(universe, labels)
     learned = learn(universe, judged)
     sizes = {"labels": len(judged), "systems": len(universe.systems), "groups": universe.clusters}

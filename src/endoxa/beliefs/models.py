@@ -64,7 +64,6 @@ register("taxonomy", categories.believe, takes=(Labels,), people=PEOPLE)
 register("levels", categories.levels, takes=(Labels,))
 register("crisp", votes.crisp)
 register("graded", votes.graded)
-register("judge", votes.judge)
 
 
 def default(source: Source) -> str:
@@ -73,11 +72,8 @@ def default(source: Source) -> str:
         return "consensus"
     if isinstance(source, Labels):
         return "taxonomy" if len(source.sources) > 1 else "levels"
-    kinds = set(source.frame["kind"])
-    if kinds == {"system"}:
+    if set(source.frame["kind"]) == {"system"}:
         return "consensus"
-    if kinds == {"judge"}:
-        return "judge"
     return "votes" if len(source.sources) > 1 else "crisp"
 
 
@@ -105,6 +101,11 @@ def believe(source: Source, model: str | None = None, *, seed: int = 0, **settin
         if name not in chosen.settings:
             have, problem = ", ".join(chosen.settings) or "none", f"the model {chosen.name} has no setting {name!r}"
             raise unknown(TextError, problem, name, chosen.settings, listed=f"settings: {have}")
+    if isinstance(source, Opinions) and source.by_machines:
+        raise TableError(
+            f"the model {chosen.name} is for opinions of people, and these are of machine judges",
+            remedy="give them beside runs (--judge FILE, judges=): labels of people show how far to trust them",
+        )
     if "taxonomy" in chosen.settings and not isinstance(settings.get("taxonomy"), Taxonomy):
         raise TextError(f"the model {chosen.name} needs a taxonomy: a table of category and parent, or paths")
     if settings.get("people") is not None and settings["people"] < 0:

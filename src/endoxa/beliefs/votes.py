@@ -36,30 +36,6 @@ def graded(opinions: Opinions) -> Belief:
     return Belief.of(frame, model="graded", notes=[note("belief.graded")])
 
 
-def judge(opinions: Opinions) -> Belief:
-    """Soft grades of automatic judges.
-
-    Formula: a grade between two levels is shared between them (1.3 is grade 1 with .7 and 2 with .3); with a
-    `confidence` c the grade given has c and the other grades share 1 - c. Several judges: the mean of their beliefs.
-    Misleads: a judge is one more opinion, never the truth, and favours systems of its own family: calibrate it
-    against labels and leave its family out. See docs/methods/beliefs.md, Reliability.
-    """
-    rows = _decided(opinions)
-    if (~rows["confidence"].drop_nulls().is_between(0, 1)).any():
-        raise TableError("a judge's confidence lies between 0 and 1")
-    grade, sure = rows["grade"].to_numpy(), rows["confidence"].to_numpy()
-    levels = np.unique(np.concatenate([np.floor(grade), np.ceil(grade), [0.0, 1.0]]))
-    low, high = np.searchsorted(levels, np.floor(grade)), np.searchsorted(levels, np.ceil(grade))
-    mass = np.zeros((len(grade), len(levels)))
-    np.add.at(mass, (np.arange(len(grade)), low), 1 - (grade - np.floor(grade)))
-    np.add.at(mass, (np.arange(len(grade)), high), grade - np.floor(grade))
-    stated = ~np.isnan(sure)
-    share = np.where(stated, sure, 1.0)[:, None]
-    mass = share * mass + (1 - share) * (1 - mass) / max(len(levels) - 1, 1)
-    notes = [note("belief.judges", judges=len(opinions.sources))]
-    return _shares(rows, levels, mass, 0.0, model="judge", notes=notes, people=0, rng=None)
-
-
 def votes(
     opinions: Opinions, *, smoothing: float = 0.0, people: int = PEOPLE, rng: np.random.Generator | None = None
 ) -> Belief:

@@ -9,7 +9,7 @@ from endoxa.cli.derived import derived
 from endoxa.cli.typed import prior_of, weights_of
 from endoxa.declared import argument, option
 from endoxa.errors import CallError
-from endoxa.verbs.parameters import Seed, Tree
+from endoxa.verbs.parameters import Machines, Seed, Tree
 
 
 # By hand: its settings are those of the models, whose registry loads NumPy.
@@ -32,6 +32,7 @@ def believe(
     ] = None,
     taxonomy: Tree = None,
     labels: Annotated[str | None, option("Judged pairs, which become certain.", metavar="FILE")] = None,
+    judges: Machines = None,
     people: Annotated[int | None, option("Resamples of the people asked.")] = None,
     threshold: Annotated[
         float | None, option("The file holds ratings: relevant is above it, raters calibrated first.")
@@ -62,7 +63,8 @@ def believe(
     }  # fmt: skip
     with output.busy("making the belief"):
         belief = verb(
-            files, model, taxonomy=taxonomy, labels=labels, threshold=threshold, calibrated=not no_calibrate, seed=seed,
+            files, model, taxonomy=taxonomy, labels=labels, judges=judges, threshold=threshold,
+            calibrated=not no_calibrate, seed=seed,
             **{name: value for name, value in given.items() if value is not None},
         )  # fmt: skip
     output.say(sentence(belief))

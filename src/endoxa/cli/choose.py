@@ -24,6 +24,7 @@ def print_pairs(
     *,
     about: Any,
     judged: Any,
+    judges: Any,
     form: Annotated[str, output.form_of(*FORMS)] = "table",
     to: output.To = None,
 ) -> None:
@@ -47,6 +48,7 @@ def print_pairs(
         f"round {number}: {pairs.height:,} pairs of {pairs['query'].n_unique():,} queries, from the first {deep} items "
         "of some run, drawn with these propensities; fill in grade and pass the file: endoxa eval … --labels FILE"
         + (", with the files of the other rounds" if judged else "")
+        + (" and --judge as here" if judges else "")
     )
 
 

@@ -154,7 +154,7 @@ def need_judgments(reference: Any, settings: dict[str, Any]) -> None:
     """trec_eval's lines are for judgments and preferences only."""
     kinds = set() if reference is None else set(reference.kinds.values())
     judged = kinds and kinds <= {"qrels", "sampled", "opinions", "preferences", "both"} and "model" not in settings
-    if not judged or "systems_vote" in settings:
+    if not judged:
         raise CallError("trec_eval's lines are for judgments; without them use -o tsv or jsonl")
 
 

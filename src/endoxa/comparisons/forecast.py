@@ -62,9 +62,13 @@ class Forecast:
 
 
 def forecast(
-    posterior: Posterior, labels: int, *, until: float, margin: float = NEARLY, systems: Sequence[int] | None = None
-) -> Forecast:
-    """Further labels until the best is known, or within `margin` of it; of some systems, where they are named."""
+    posterior: Posterior, labels: int, *, until: float, margin: float = NEARLY, systems: Sequence[int] | None = None,
+    least: int = 0,
+) -> Forecast:  # fmt: skip
+    """Further labels until the best is known, or within `margin` of it; of some systems, where they are named.
+
+    Nothing is settled before `least` labels.
+    """
     first = [place for place in range(len(posterior.systems)) if posterior.same[place] == place]
     kept = [place for place in (first if systems is None else systems) if not np.isnan(posterior.worth[place])]
     drawn, sd = posterior.drawn[:, kept], posterior.sd[np.ix_(kept, kept)]
@@ -75,4 +79,4 @@ def forecast(
         needed = np.where(beside & (sd[leader] > 0), ndtri(until) * sd[leader] / gap, 0.0)
     factor = np.maximum(needed.max(1, initial=0.0), 1.0)
     whole = (labels + OFFSET) * factor ** (1 / (NEAR_RATE if margin else EXACT_RATE)) - OFFSET + AGAIN
-    return Forecast.of(whole - labels)
+    return Forecast.of(np.maximum(whole, least) - labels)

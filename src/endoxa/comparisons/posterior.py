@@ -22,11 +22,12 @@ from endoxa.frozen import dataclass
 from endoxa.measures.grammar import Measure
 from endoxa.measures.linear import Places, Slopes
 from endoxa.measures.uncertain import mean_over_queries
+from endoxa.policies import TAUGHT
 from endoxa.tables import Bools, Floats, Ints
 
 SCALE = 1.25  # c: a stated standard deviation is c times the linearised one
 POWER = 12  # P(best) rests on 2^12 points
-NEARLY, SURE, TAUGHT = 0.01, 0.95, 5  # practically the same: within .01 with P >= .95, from 5 labels a topic on
+NEARLY, SURE = 0.01, 0.95  # practically the same: within .01 with P >= .95, from `TAUGHT` labels a topic on
 EQUAL, CERTAIN = 1e-9, 1e-6  # a difference that is rounding, and an sd that is, as a share of the largest of a mean
 JITTER = 1e-10  # added to the variances, as a share of the largest, so that a singular covariance has a root
 

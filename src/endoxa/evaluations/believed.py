@@ -6,12 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from endoxa.beliefs import consensus
 from endoxa.comparisons.shared import RESAMPLES, Doubts
 from endoxa.errors import EndoxaError, TextError, did_you_mean
 from endoxa.evaluations.evaluation import Evaluation
@@ -20,7 +18,7 @@ from endoxa.evaluations.settings import LABELS, Kind, Settings
 from endoxa.measures.grammar import Measure, parse
 from endoxa.measures.placing import Placement
 from endoxa.measures.registry import Definition
-from endoxa.measures.uncertain import Mapper, Progress, expectations, measure_belief
+from endoxa.measures.uncertain import Mapper, Progress, measure_belief
 from endoxa.notes import Note, note, warning
 from endoxa.tables import Belief, Comparison, Opinions, Run, Scores
 
@@ -38,37 +36,6 @@ def evaluate(
     scores = score(run, belief, measures, settings, progress=progress, mapper=mapper)
     evaluation = of_scores(scores, belief, settings)
     return without_chances(evaluation) if belief.model.startswith(OF_SYSTEMS) else evaluation
-
-
-def with_systems(
-    run: Run, opinions: Opinions, measures: Sequence[Measure], settings: Settings, *, progress: Progress | None = None,
-    mapper: Mapper = map,
-) -> Evaluation:  # fmt: skip
-    """Score runs under what people said, with the votes of the runs (their first settings.depth items) beside theirs.
-
-    The model is Dawid and Skene's unless settings.model names another. With Dawid and Skene's, `without_own_vote` is
-    each system's score under the belief without its own votes.
-    """
-    from endoxa.beliefs import models
-
-    opinions = Opinions(pl.concat([opinions.frame, consensus.votes(run, settings.depth).frame]))
-    model = settings.model or "dawid-skene"
-    more: dict[str, Any] = {} if settings.people is None else {"people": settings.people}
-    belief = models.believe(opinions, model, seed=settings.seed, **more)
-    evaluation = evaluate(run, belief, measures, settings, progress=progress, mapper=mapper)
-    if model != "dawid-skene":
-        return evaluation
-    rows = []
-    for system in run.systems:
-        own = Run(run.frame.filter(pl.col("system") == system), run.ties)
-        others = models.believe(opinions, model, seed=settings.seed, without=[system], people=0)
-        means = expectations(own, others, measures, settings.policy, mapper=mapper)[:, 0]
-        rows += [(system, str(m), mean) for m, mean in zip(measures, means, strict=True)]
-    alone = pl.DataFrame(rows, schema=["system", "measure", "without_own_vote"], orient="row")
-    summary = evaluation.summary.join(alone, on=["system", "measure"], how="left", maintain_order="left")
-    people = len([source for source in opinions.sources if source not in run.systems])
-    outvoted = warning("doubt.systems_vote", systems=len(run.systems), people=people)
-    return replace(evaluation, summary=summary, warnings=(outvoted, *evaluation.warnings))
 
 
 def score(

@@ -1,4 +1,4 @@
-"""Evaluation by a few labels: the belief they teach, the order of the systems under it, and how sure that order is.
+"""Evaluation by a few labels, machine judges, or both: the belief they teach, and how sure the order under it is.
 
 What is modelled: the values, P(better) and P(best). What is guaranteed whatever the model: the design-based estimates
 of labels that were drawn with known propensities. The order is right far more often than the sizes: act on the order
@@ -18,6 +18,7 @@ import polars as pl
 from scipy.special import ndtri
 
 from endoxa.beliefs.consensus import refuse_strangers
+from endoxa.beliefs.judges import ELSEWHERE
 from endoxa.beliefs.learned import DEPTH, Judged, Learned, Universe, belief_of, cross_fitted, learn, table_of
 from endoxa.comparisons import orders, prediction
 from endoxa.comparisons.forecast import Forecast
@@ -26,8 +27,10 @@ from endoxa.comparisons.posterior import NEARLY, SCALE, Posterior, per_topic, po
 from endoxa.comparisons.robust import robust, shrunk
 from endoxa.comparisons.rounds import rounds_of
 from endoxa.errors import CallError, EndoxaError, JoinError, TextError, did_you_mean
+from endoxa.evaluations import judge_cards
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import LEARNED, Settings
+from endoxa.formatting import listed
 from endoxa.frozen import dataclass
 from endoxa.measures.grammar import Measure
 from endoxa.measures.judgments import refuse_out_of_reach
@@ -36,7 +39,7 @@ from endoxa.notes import Note, note, warning
 from endoxa.pools.deciding import LEAST, Deciding, Question
 from endoxa.pools.guaranteed import Draws as Drawn
 from endoxa.statistics.propensity import effective
-from endoxa.tables import COUNTED, Comparison, Floats, Opinions, Run, Scores
+from endoxa.tables import COUNTED, Comparison, Floats, Gradings, Opinions, Run, Scores
 from endoxa.tables.scores import Draws
 
 FEW_GROUPS = 4  # groups of systems below which a consensus is hardly a prior
@@ -62,12 +65,18 @@ class Standing:
         """The posterior on the first measure."""
         return self.posteriors[0]
 
+    @property
+    def found(self) -> tuple[Measure, Posterior] | None:
+        """The first measure that has a linear form, and the posterior on it."""
+        linear = next((m for m in self.measures if m.linear is not None), None)
+        return None if linear is None else (linear, self.first)
+
     def deciding(self, question: Question) -> Deciding:
         """A question to the same labels, which are not learned from again."""
         return Deciding(question, self.learned, self.draws).asking(question)
 
 
-def universe_of(run: Run, settings: Settings, least: int | None = None) -> Universe:
+def universe_of(run: Run, settings: Settings, least: int | None = None, judges: Gradings | None = None) -> Universe:
     """The pairs within reach: the first `depth` of every list, fewer in a small collection, but at least `least`."""
     if settings.ties not in {"trec", "input"}:
         raise CallError(f"ties={settings.ties} is not possible with labels", remedy="use trec or input")
@@ -77,7 +86,20 @@ def universe_of(run: Run, settings: Settings, least: int | None = None) -> Unive
     if settings.cut is not None:
         run = Run(run.frame.filter(pl.col("rank") <= settings.cut), run.ties)
     universe = Universe.of(run, None if settings.depth == DEPTH else settings.depth)
-    return universe if least is None or least <= universe.depth else Universe.of(run, least)
+    universe = universe if least is None or least <= universe.depth else Universe.of(run, least)
+    return with_judges(universe, judges)
+
+
+def with_judges(universe: Universe, judges: Gradings | None) -> Universe:
+    """The universe with what machine judges say; judges that all graded something else are refused."""
+    universe = universe.with_judges(judges)
+    if universe.panel is not None and set(universe.panel.left_out.values()) == {ELSEWHERE} and not universe.judges:
+        raise JoinError(
+            f"no machine judge ({listed(list(universe.panel.left_out), 3)}) graded a pair that a system has among its "
+            f"first {universe.depth} items",
+            remedy="do runs and grades belong together?",
+        )
+    return universe
 
 
 def stand(universe: Universe, labels: Opinions | None, measures: Sequence[Measure]) -> Standing:
@@ -93,11 +115,21 @@ def stand(universe: Universe, labels: Opinions | None, measures: Sequence[Measur
     return Standing(learned, Drawn.of(universe, labels), tuple(measures), posteriors)
 
 
-def score(run: Run, labels: Opinions, measures: Sequence[Measure], settings: Settings) -> Scores:
-    """Values per system, query and measure at the relevance that the labels teach."""
-    standing = stand(universe_of(run, settings), _labels(labels), measures)
-    _refuse_nothing(standing)
-    return score_standing(standing, run, settings)
+def score(
+    run: Run, labels: Opinions | None, measures: Sequence[Measure], settings: Settings, *,
+    judges: Gradings | None = None,
+) -> Scores:  # fmt: skip
+    """Values per system, query and measure at the relevance that the labels and machine judges teach."""
+    return score_standing(_stand(run, labels, measures, settings, judges), run, settings)
+
+
+def _stand(
+    run: Run, labels: Opinions | None, measures: Sequence[Measure], settings: Settings, judges: Gradings | None
+) -> Standing:
+    standing = stand(universe_of(run, settings, judges=judges), _labels(labels), measures)
+    if labels is not None:
+        _refuse_nothing(standing)
+    return standing
 
 
 def score_standing(standing: Standing, run: Run, settings: Settings) -> Scores:
@@ -105,12 +137,19 @@ def score_standing(standing: Standing, run: Run, settings: Settings) -> Scores:
     return _scores(standing, _all_posteriors(standing, run, settings), settings)
 
 
-def evaluate(run: Run, labels: Opinions, measures: Sequence[Measure], settings: Settings) -> Evaluation:
-    """The order of the systems by what a few labels teach."""
-    universe = universe_of(run, settings)
-    standing = stand(universe, _labels(labels), measures)
-    _refuse_nothing(standing)
+def evaluate(
+    run: Run, labels: Opinions | None, measures: Sequence[Measure], settings: Settings, *,
+    judges: Gradings | None = None,
+) -> Evaluation:  # fmt: skip
+    """The order of the systems by what a few labels teach, machine judges, or both."""
+    standing = _stand(run, labels, measures, settings, judges)
     evaluation = of_standing(standing, run, settings)
+    if judges is not None:
+        evaluation = judge_cards.beside(
+            evaluation, standing.learned, standing.found, judges, _weights(standing.learned, labels)
+        )
+    if labels is None:
+        return evaluation
     estimated, notes = _estimated(run, standing, labels, settings)
     return replace(evaluation, tables={**evaluation.tables, **estimated}, notes=(*evaluation.notes, *notes))
 
@@ -138,7 +177,9 @@ def _forecast(standing: Standing) -> Forecast | None:
     return None if measure is None else standing.deciding(Question(measure)).verdict.forecast
 
 
-def _labels(labels: Opinions) -> Opinions:
+def _labels(labels: Opinions | None) -> Opinions | None:
+    if labels is None:
+        return None
     if not (labels.frame["grade"].drop_nulls() >= 0).any():
         raise JoinError(
             "there is no decided label: every grade is empty or negative",
@@ -227,9 +268,10 @@ def _scores(standing: Standing, found: Sequence[Posterior], settings: Settings) 
 def reach(standing: Standing, measure: Measure, confidence: float) -> float:
     """By how many deviations a model-based interval reaches.
 
-    NaN for measures whose sizes are compressed, and without labels: a consensus says nothing about the size of a value.
+    NaN for measures whose sizes are compressed; without labels, because a consensus says nothing about the size of a
+    value; and beside machine judges, where their coverage was not measured.
     """
-    if measure.name not in SIZES or not len(standing.learned.judged):
+    if measure.name not in SIZES or not len(standing.learned.judged) or standing.learned.universe.judges:
         return math.nan
     return float(ndtri(0.5 + confidence / 2))
 
@@ -312,16 +354,10 @@ def _estimated(
     Sums over items (P@k, DCG@k, R@k) by prediction-powered estimates, AP doubly robust; both take predictions that have
     not seen the labels of their topic. Where judges disagree, the first one's label counts.
     """
-    rows = labels.frame.filter(COUNTED)
-    certain = rows.filter(pl.col("grade") >= 0).unique(["query", "item"], keep="first", maintain_order=True)
-    waiting = rows.join(certain, on=["query", "item"], how="anti", maintain_order="left")
-    first = pl.concat([certain, waiting.unique(["query", "item"], keep="first", maintain_order=True)])
-    if first["propensity"].is_null().any():
+    drawn = _drawn(labels)
+    if drawn is None:
         return {}, [note("sample.no_propensity")]
-    drawn = rounds_of([Opinions(first)])
-    known = drawn.frame.filter(pl.col("grade") >= 0).select("query", "item", "propensity")
-    rows = standing.learned.universe.rows.with_row_index("row").join(known, on=["query", "item"], how="inner")
-    propensity = rows.sort("row")["propensity"].to_numpy()
+    propensity = _propensities(standing.learned, drawn)
     worth = effective(1 / propensity)
     if worth < INFORMATIVE:
         more = math.ceil(len(propensity) * (INFORMATIVE / max(worth, 1e-9) - 1))
@@ -345,6 +381,28 @@ def _estimated(
     if not frames:
         return {}, notes
     return {"estimates": pl.concat(frames), "estimated_pairs": _with_shrunk(standing, pl.concat(pairs))}, notes
+
+
+def _drawn(labels: Opinions) -> Opinions | None:
+    """One label of every pair that was drawn, with its propensity over all rounds; None where one is unknown."""
+    rows = labels.frame.filter(COUNTED)
+    certain = rows.filter(pl.col("grade") >= 0).unique(["query", "item"], keep="first", maintain_order=True)
+    waiting = rows.join(certain, on=["query", "item"], how="anti", maintain_order="left")
+    first = pl.concat([certain, waiting.unique(["query", "item"], keep="first", maintain_order=True)])
+    return None if first["propensity"].is_null().any() else rounds_of([Opinions(first)])
+
+
+def _propensities(learned: Learned, drawn: Opinions) -> Floats:
+    """[label] the propensity of every label within reach."""
+    known = drawn.frame.filter(pl.col("grade") >= 0).select("query", "item", "propensity")
+    rows = learned.universe.rows.with_row_index("row").join(known, on=["query", "item"], how="inner")
+    return rows.sort("row")["propensity"].to_numpy()
+
+
+def _weights(learned: Learned, labels: Opinions | None) -> Floats | None:
+    """[label] 1/propensity; None without labels, and where a propensity is unknown."""
+    drawn = None if labels is None else _drawn(labels)
+    return None if drawn is None else 1 / _propensities(learned, drawn)
 
 
 def _with_shrunk(standing: Standing, pairs: pl.DataFrame) -> pl.DataFrame:
@@ -425,7 +483,7 @@ def _warnings(standing: Standing, tau: float) -> list[Note]:
     if universe.missing.any():
         names = [name for name, count in zip(universe.systems, universe.missing, strict=True) if count]
         warnings.append(warning("sample.empty_lists", systems=names))
-    if len(judged) < LEAST:
+    if 0 < len(judged) < LEAST:
         warnings.append(warning("sample.few_labels", labels=len(judged), least=LEAST))
     if len(judged) >= ENOUGH and len(universe.systems) >= SEVERAL and tau < TURNED:
         warnings.append(warning("sample.against_consensus", tau=tau))

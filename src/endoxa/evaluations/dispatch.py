@@ -52,10 +52,11 @@ def evaluate(
         raise CallError("power does not apply here", remedy="it is about tests against judgments")
     whole = None if run is None else _whole(run)
     table = reference.table
-    if reference.kind == "sample" and isinstance(table, Opinions) and whole is not None:
+    if reference.kind == "sample" and whole is not None:
         from endoxa.evaluations import decided
 
-        return decided.evaluate(whole, table, list(measures or ()), settings)
+        assert table is None or isinstance(table, Opinions)
+        return decided.evaluate(whole, table, list(measures or ()), settings, judges=reference.judges)
     if isinstance(table, Bundle) and whole is not None:
         from endoxa.evaluations import bundled
 
@@ -86,11 +87,6 @@ def _in_doubt(
         assert isinstance(table, Opinions)
         run = voters(table)
         evaluation = consensus.of_votes(run, measures, settings, table, labels=labels, progress=progress, mapper=mapper)
-    elif settings.systems_vote:
-        assert run is not None
-        if not isinstance(table, Opinions) or labels is not None:
-            raise CallError("systems_vote needs people's opinions beside the runs, and no labels")
-        return believed.with_systems(run, table, measures, settings, progress=progress, mapper=mapper)
     else:
         assert run is not None
         belief = belief_of(reference, run, settings, labels)
@@ -111,7 +107,7 @@ def belief_of(reference: Reference, run: Run | None, settings: Settings, labels:
     if reference.kind == "sample":
         if run is None:
             raise no_run()
-        return models.believe(run, "learned", seed=settings.seed, labels=table)
+        return models.believe(run, "learned", seed=settings.seed, labels=table, judges=reference.judges)
     if isinstance(table, Belief):
         belief = table
     elif reference.kind in {"consensus", "votes"}:
@@ -148,10 +144,11 @@ def score(
         assert isinstance(reference.table, Opinions)
         run = voters(reference.table)
     whole = _whole(run)
-    if reference.kind == "sample" and isinstance(reference.table, Opinions):
+    if reference.kind == "sample":
         from endoxa.evaluations import decided
 
-        return decided.score(whole, reference.table, measures, settings)
+        assert reference.table is None or isinstance(reference.table, Opinions)
+        return decided.score(whole, reference.table, measures, settings, judges=reference.judges)
     if reference.kind == "consensus" and labels is None:
         from endoxa.evaluations import consensus
 

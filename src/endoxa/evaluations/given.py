@@ -28,7 +28,6 @@ class Scoring(TypedDict, total=False):
     prior: tuple[float, float]
     families: Any
     model: str | None
-    systems_vote: bool
     people: int | None
     worlds: int
     plugin: bool

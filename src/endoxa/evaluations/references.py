@@ -12,7 +12,7 @@ from endoxa.later import pl
 from endoxa.measures.grammar import Measure, Wanted, parse_all
 from endoxa.measures.judgments import refuse_all_relevant
 from endoxa.measures.preference_judgments import Preferences
-from endoxa.tables import Answers, Belief, Bundle, Labels, Opinions, Run, Taxonomy
+from endoxa.tables import Answers, Belief, Bundle, Gradings, Labels, Opinions, Run, Taxonomy
 
 Referred = Opinions | Preferences | Belief | Labels | Answers | Bundle
 DEFAULT_MEASURES: dict[Kind, tuple[str, ...]] = {
@@ -39,7 +39,8 @@ class Reference:
     preferences  which of two items is better
     opinions     opinions or labels of people that a model turns into a belief
     belief       probabilities of relevance
-    sample       a few judged pairs beside the runs: the relevance of all others is learned from them
+    sample       a few judged pairs beside the runs, or grades of machine judges, or both: the relevance of all other
+                 pairs is learned from them; `table` has the judged pairs, `judges` the grades of machine judges
     votes        yes, no or unknown of systems on named items
     answers      each subject's own ranked answer
     bundle       a benchmark in one file
@@ -48,12 +49,15 @@ class Reference:
     kind: Kind
     table: Referred | None = None
     taxonomy: Taxonomy | None = None
+    judges: Gradings | None = None
 
     @classmethod
     def of(cls, table: Referred | None, settings: Settings, taxonomy: Taxonomy | None = None) -> Reference:
-        """The reference in a table. Opinions are judgments unless a model is named."""
+        """The reference in a table. Opinions are judgments unless a model is named, or machine judges gave them."""
         if taxonomy is not None and not isinstance(table, Labels):
             raise CallError("a taxonomy goes with labels (source, item, category)", remedy="give a file of labels too")
+        if isinstance(table, Opinions) and table.by_machines:
+            return cls("sample", judges=_gradings(table, settings))
         kind = _kind(table, settings)
         if kind == "judgments" and isinstance(table, Opinions):
             _refuse_several(table, settings)
@@ -72,13 +76,23 @@ class Reference:
         return measures
 
 
+def _gradings(opinions: Opinions, settings: Settings) -> Gradings:
+    """The opinions of machine judges, which no model of people's opinions takes."""
+    if settings.model not in {None, "learned"}:
+        raise CallError(
+            f"the model {settings.model} is for opinions of people, and these are of machine judges",
+            remedy="leave the model out: labels of people then show how far to trust the machine judges",
+        )
+    return Gradings.of_opinions(opinions)
+
+
 def _kind(table: Referred | None, settings: Settings) -> Kind:
     if table is None:
         return "consensus"
     if isinstance(table, Opinions):
         if table.judged is None and set(table.frame["kind"]) == {"system"} and settings.model is None:
             return "votes"
-        return "opinions" if settings.model is not None or settings.systems_vote else "judgments"
+        return "opinions" if settings.model is not None else "judgments"
     if isinstance(table, Labels):
         return "opinions"
     if isinstance(table, Belief):

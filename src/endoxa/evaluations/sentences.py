@@ -35,8 +35,9 @@ from endoxa.formatting import capitalised, chance, listed, number, probability, 
 from endoxa.later import pl
 from endoxa.measures.grammar import parse
 from endoxa.notes import Note, warning
-from endoxa.policies import ORDERS
+from endoxa.policies import ORDERS, TAUGHT
 from endoxa.tables import Scores
+from endoxa.wording.judging import judges_of
 
 if TYPE_CHECKING:
     from endoxa.comparisons.forecast import Forecast
@@ -52,6 +53,7 @@ MANY = 20  # times the queries at hand beyond which nobody will collect them
 USUAL = "125 to 450"  # labels in the median of several collections; docs/decide.md has the figures
 DECIDE = "endoxa decide RUNS"
 AGAIN = "endoxa next RUNS --labels FILE -o csv --to more.csv"
+WITH_JUDGES = AGAIN.replace("--labels FILE", "--labels FILE --judge FILE")
 STEP, FAR = 25, 600  # forecasts are rounded up to 25 labels; beyond 600 only a probability is given
 PART = 0.1  # share of the queries beyond which the answer itself says that a run lacks them
 SPREAD = 2.0  # ratio of generalities from which curves should not be compared
@@ -287,9 +289,31 @@ def consensual(evaluation: Evaluation) -> bool:
 def within(evaluation: Evaluation) -> str:
     """Where the numbers hold."""
     if evaluation.kind == "sample":
-        labels = evaluation.tables["labels"]["labels"][0]
-        return f"based on {labels:,} label{'' if labels == 1 else 's'}"
+        labels, machines = labels_of(evaluation), machines_of(evaluation)
+        based = [f"{labels:,} label{'' if labels == 1 else 's'}"] if labels else []
+        based += [judges_of(machines)] if machines else []
+        return f"based on {' and '.join(based or ['the consensus of the systems'])}"
     return "within this consensus" if consensual(evaluation) else "under this belief"
+
+
+def labels_of(evaluation: Evaluation) -> int:
+    """The number of pairs that people labelled, beside runs alone."""
+    table = evaluation.tables.get("labels")
+    return 0 if table is None else int(table["labels"][0])
+
+
+def machines_of(evaluation: Evaluation) -> int:
+    """The number of machine judges that the values rest on."""
+    table = evaluation.tables.get("judges")
+    return 0 if table is None else table.height
+
+
+def lacks_labels(evaluation: Evaluation) -> int:
+    """How many labels are missing before anything is settled: all, or with machine judges those up to 5 a query."""
+    labels = labels_of(evaluation)
+    if not machines_of(evaluation):
+        return int(not labels)
+    return max(TAUGHT * max(row["queries"] for row in evaluation.rows) - labels, 0)
 
 
 def doubt_name(evaluation: Evaluation, doubt: str) -> str:
@@ -315,7 +339,7 @@ def under_doubt(evaluation: Evaluation, *, name: Callable[[str], str] = str) -> 
     without = [name(system) for system in evaluation.systems if system not in known]
     undefined = f"; {what} is undefined for {listed(without, NAMED, len(without))}" if without else ""
     best, order = standings[0], [one.system for one in standings]
-    if evaluation.kind == "consensus" and evaluation.is_modelled and len(standings) > 1:
+    if evaluation.is_modelled and lacks_labels(evaluation) and len(standings) > 1:
         return f"{_guess(evaluation, order, name)}{undefined}."
     interval = "" if math.isnan(best.lo) else f" ({_interval(best.lo, best.hi, 4, evaluation.confidence)})"
     if len(standings) == 1:
@@ -335,22 +359,29 @@ def under_doubt(evaluation: Evaluation, *, name: Callable[[str], str] = str) -> 
 
 
 def _guess(evaluation: Evaluation, order: list[str], name: Callable[[str], str]) -> str:
-    """What runs alone say: the likeliest best system, from which of the others it cannot be told apart, what helps."""
+    """What runs say that no person judged: the likeliest best, who cannot be told apart from it, and what helps."""
     measure, best = evaluation.measures[0], order[0]
     what = name(title_of(evaluation, measure))
     twins, same, _ = _beside(evaluation, measure, order)
     won = chance(p_best(evaluation, measure)[best])
-    guess = f"Best guess without judgments: {name(best)} (P(best) {won} of {len(order)} systems, by {what})"
+    machines, labels = machines_of(evaluation), labels_of(evaluation)
+    lead = "Best guess without judgments"
+    if machines:
+        lead = f"Best guess by {judges_of(machines)} and the systems"
+        lead = f"{lead}, with {labels:,} label{'' if labels == 1 else 's'}" if labels else f"Nobody judged. {lead}"
+    guess = f"{lead}: {name(best)} (P(best) {won} of {len(order)} systems, by {what})"
     if len(twins) == len(order) - 1:
         return f"{_twins([best, *twins], name)}: they are equal, whatever the labels"
     equal = f"; {_twins([best, *twins], name)}" if twins else ""
-    if not same:
+    if not same and not machines:
         return f"{guess}{equal}"
-    others = listed([name(one.against) for one in same], NAMED, len(same))
-    return (
-        f"{guess}{equal}. Nothing is settled: it cannot be told apart from {others}. {USUAL} labels usually settle it: "
-        f"{DECIDE}"
-    )
+    others = listed([name(one.against) for one in same], NAMED, len(same)) if same else ""
+    unsettled = f"{guess}{equal}. Nothing is settled" + (f": it cannot be told apart from {others}" if others else "")
+    if machines:
+        more = f"{lacks_labels(evaluation):,} {'more ' * bool(labels)}labels ({TAUGHT} a query)"
+        trust = f"show how far to trust the judge{'' if machines == 1 else 's'}"
+        return f"{unsettled}. {more} {trust}: {DECIDE} --judge FILE"
+    return f"{unsettled}. {USUAL} labels usually settle it: {DECIDE}"
 
 
 def _twins(systems: list[str], name: Callable[[str], str]) -> str:
@@ -408,7 +439,8 @@ def _by_labels(evaluation: Evaluation) -> str:
     if evaluation.kind == "sample":
         forecast = evaluation.further
         enough = forecast is not None and not forecast.median
-        return "" if enough else f". {capitalised(foreseen(forecast))}: {AGAIN}"
+        again = WITH_JUDGES if machines_of(evaluation) else AGAIN
+        return "" if enough else f". {capitalised(foreseen(forecast))}: {again}"
     helps = remedy(evaluation)
     return f"; {helps}" if helps else ""
 
@@ -504,7 +536,7 @@ def advice(evaluation: Evaluation) -> list[str]:
 def taught(evaluation: Evaluation) -> str:
     """How many pairs of systems labels have decided, and which number to act on."""
     pairs = chances(evaluation, evaluation.measures[0])
-    if not pairs:
+    if not pairs or lacks_labels(evaluation):
         return ""
     done = sum(one.differs for one in pairs)
     act = "act on the order and on P(better)"
@@ -588,6 +620,15 @@ def settled(now: Look) -> str:
     if now.equal:
         what = "The two" if isinstance(now.question.about, tuple) else "All systems"
         return f"{what} return the same items: they are equal on {now.question.measure}, whatever the labels."
+    machines = len(now.learned.universe.judges)
+    if machines and count < now.least:
+        so_far = f"{count:,} label{'' if count == 1 else 's'} so far" if count else "No label yet"
+        judges = "judge" if machines == 1 else "judges"
+        return (
+            f"{so_far}: the order rests on {judges_of(machines)} and the systems, and a system that uses the same "
+            f"model as {'the' if machines == 1 else 'a'} judge is favoured. {now.least:,} labels check the {judges}. "
+            f"P(best) of {now.leader} is {chance(float(now.best[now.found.systems.index(now.leader)]))}."
+        )
     if not count:
         return (
             "No label yet: the order is a guess by the consensus of the systems, which is often wrong at the top. "

@@ -30,7 +30,8 @@ WORDS: dict[str, str] = {
     "judgments": "relevance judgments", "preferences": "preferences",
     "opinions": "opinions and labels that a model turns into a belief", "belief": "a belief",
     "consensus": "runs without judgments",
-    "sample": "a few labels beside runs", "votes": "votes of systems", "answers": "subjects' ranked answers",
+    "sample": "a few labels or machine judges beside runs",
+    "votes": "votes of systems", "answers": "subjects' ranked answers",
     "bundle": "a benchmark bundle", "ratings": "ratings",
 }  # fmt: skip
 SCORED: tuple[Kind, ...] = ("judgments", "preferences", "opinions", "belief", "consensus", "votes")
@@ -115,8 +116,7 @@ class Settings:
     )
 
     depth: int = setting(
-        DEPTH, "A run votes for its first N items.", VOTES, ("consensus", "sample", "opinions"), metavar="N",
-        least=1
+        DEPTH, "A run votes for its first N items.", VOTES, ("consensus", "sample"), metavar="N", least=1
     )
     weights: Any = setting(
         WEIGHTS, "Weights of the systems' votes: a method, or a number per system.", VOTES, VOTED,
@@ -131,12 +131,9 @@ class Settings:
     )
 
     model: str | None = setting(
-        None, "How opinions become a belief: votes, dawid-skene, subjects, graded, judge, taxonomy, levels …; with "
+        None, "How opinions become a belief: votes, dawid-skene, subjects, graded, taxonomy, levels …; with "
         "labels beside runs: learned, or consensus, which only makes the judged pairs certain.", BELIEF,
         ("opinions", "consensus", "sample"), metavar="NAME"
-    )
-    systems_vote: bool = setting(
-        False, "The runs vote beside the people (Dawid–Skene).", BELIEF, ("opinions",), hidden=True
     )
     people: int | None = setting(
         None, "Resamples of the people asked, or of the systems that vote.", BELIEF, ("opinions", "votes"), metavar="N",

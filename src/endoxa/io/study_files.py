@@ -42,6 +42,10 @@ class Sources:
     practice: Path | None = None
     gold: Path | None = None
     attention: Path | None = None
+    machine_judges: tuple[Where, ...] = ()
+
+
+SEVERAL = {"runs", "machine_judges"}  # parts of which there may be several files
 
 
 def read_study(path: Path) -> tuple[Settings, Sources]:
@@ -73,11 +77,11 @@ def sources_of(parts: dict[str, Any], folder: Path, label: str) -> Sources:
     for name, value in parts.items():
         wanted = [value] if isinstance(value, str) else value
         if not isinstance(wanted, list) or not all(isinstance(one, str) for one in wanted):
-            raise FileError(label, f"{name} is a path{' or a list of paths' if name == 'runs' else ''}, not {value!r}")
+            raise FileError(label, f"{name} is a path{' or a list of paths' if name in SEVERAL else ''}, not {value!r}")
         paths = [path for one in wanted for path in _paths(folder, one, name, label)]
-        if name != "runs" and len(paths) != 1:
+        if name not in SEVERAL and len(paths) != 1:
             raise FileError(label, f"{name} is one path, not {len(paths)}")
-        found[name] = tuple(paths) if name == "runs" else paths[0]
+        found[name] = tuple(paths) if name in SEVERAL else paths[0]
     return Sources(**found)
 
 

@@ -16,11 +16,11 @@ import polars as pl
 
 from endoxa.beliefs.learned import Judged, Learned, Universe, learn
 from endoxa.comparisons.forecast import Forecast, forecast
-from endoxa.comparisons.posterior import NEARLY, TAUGHT, Posterior, posterior
+from endoxa.comparisons.posterior import NEARLY, Posterior, posterior
 from endoxa.errors import TextError
 from endoxa.frozen import dataclass
 from endoxa.measures.grammar import Measure
-from endoxa.policies import BATCH, MIXING, UNTIL, refuse_outside
+from endoxa.policies import BATCH, MIXING, TAUGHT, UNTIL, refuse_outside
 from endoxa.pools import choosing, guaranteed
 from endoxa.pools.choosing import About
 from endoxa.pools.guaranteed import Draws, Game
@@ -125,10 +125,15 @@ class Look:
 
         With machine judges from 5 labels a topic on: with fewer, the order can be worse than without any.
         """
-        judged, unjudged, universe = self.learned.judged, self.learned.unjudged, self.learned.universe
-        least = max(LEAST, TAUGHT * len(universe.queries)) if universe.judges else LEAST
-        enough = len(judged) >= min(least, len(unjudged))
+        judged, unjudged = self.learned.judged, self.learned.unjudged
+        enough = len(judged) >= min(self.least, len(unjudged))
         return enough and self.chance >= self.question.until and (not judged.is_uniform or not unjudged.any())
+
+    @property
+    def least(self) -> int:
+        """The number of labels before which nothing is settled."""
+        universe = self.learned.universe
+        return max(LEAST, TAUGHT * len(universe.queries)) if universe.judges else LEAST
 
     @property
     def is_settled(self) -> bool:
@@ -139,7 +144,7 @@ class Look:
         if self.equal:
             return True
         if self.proof is not None:
-            return self.proof.is_complete and len(self.learned.judged) >= min(LEAST, len(self.learned.unjudged))
+            return self.proof.is_complete and len(self.learned.judged) >= min(self.least, len(self.learned.unjudged))
         if not self.passes or not self.deciding.left:
             return self.passes
         before = self.deciding.earlier.verdict
@@ -155,7 +160,12 @@ class Look:
             return Forecast.of(np.zeros(1))
         pair = [self.found.systems.index(name) for name in question.about] if question.about != "best" else None
         return forecast(
-            self.found, len(self.learned.judged), until=question.until, margin=question.margin, systems=pair
+            self.found,
+            len(self.learned.judged),
+            until=question.until,
+            margin=question.margin,
+            systems=pair,
+            least=self.least,
         )
 
 

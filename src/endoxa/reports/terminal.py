@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.sentences import within as basis
 from endoxa.evaluations.settings import LABELS, VOTED
 from endoxa.evaluations.standings import counts as counts_of
 from endoxa.evaluations.standings import headline, order_of, title_of
-from endoxa.formatting import folded, longest
+from endoxa.formatting import DASH, folded, longest
 from endoxa.later import pl
 from endoxa.notes import BEFORE, marked
 from endoxa.reports import text
@@ -19,7 +20,20 @@ from endoxa.reports.papers import paper_table
 from endoxa.reports.sheets import Head, Sheet, escaped
 from endoxa.wording.comparing import test_in_short
 
-NAMES = {"system", "baseline", "group", "query", "item", "by", "measure", "other", "leader", "picture", "study"}
+NAMES = {
+    "system",
+    "baseline",
+    "group",
+    "query",
+    "item",
+    "by",
+    "measure",
+    "other",
+    "leader",
+    "picture",
+    "study",
+    "judge",
+}
 HEADINGS = {
     "opinions": "By what people said about every pair",
     "sample": "Estimated from the pairs that were drawn",
@@ -28,8 +42,9 @@ HEADINGS = {
     "answers": "Against each subject's own order",
 }
 
+CARD = "judges.card"  # the note that says what a machine judge may be used for; it stands below the table of judges
 plain = escaped  # text that Rich prints as it is
-WITHIN = {"consensus": " within this consensus", "votes": " within this consensus", "sample": " by what labels teach"}
+WITHIN = {"consensus": " within this consensus", "votes": " within this consensus"}
 
 
 # ---- an evaluation ------------------------------------------------------------------------------------
@@ -57,6 +72,10 @@ def parts(
             reach = " with ties at their worst and at their best" if ties else ", least and most"
             yield f"\n[bold]Mean over queries{reach}[/bold]"
             yield frame_table(evaluation.tables["ranges"], width=width)
+    if "judges" in evaluation.tables:
+        yield "\n[bold]Machine judges beside people[/bold]"
+        yield frame_table(machine_judges(evaluation), width=width)
+        yield "\n".join(plain(str(one)) for one in evaluation.notes if one.code == CARD)
     if "calibration" in evaluation.tables:
         yield from _labelled(evaluation, width)
     elif "estimates" in evaluation.tables:
@@ -72,7 +91,7 @@ def remarks(evaluation: Evaluation, *, full: bool = True) -> list[str]:
         own = [note for note in evaluation.notes if note.code == "bundle.coverage" or note.code.startswith("study.")]
         return [*marked(own), *more, choices(evaluation), *warnings]
     if evaluation.kind in {"bundle", "answers", "sample"}:
-        return [*more, *marked(evaluation.notes), *warnings]
+        return [*more, *marked([one for one in evaluation.notes if one.code != CARD]), *warnings]
     if not evaluation.in_doubt:
         over = f"{_over(evaluation)}, bounded by the range of the measure"
         over += f" (bootstrap-t for {', '.join(evaluation.unbounded)})" if evaluation.unbounded else ""
@@ -109,7 +128,9 @@ def _bundled(evaluation: Evaluation, width: int) -> Iterator[Any]:
 
 def _doubtful(evaluation: Evaluation, width: int) -> Iterator[Any]:
     first = evaluation.measures[0]
-    within = WITHIN.get(evaluation.kind, " under this belief")
+    within = (
+        f" {basis(evaluation)}" if evaluation.kind == "sample" else WITHIN.get(evaluation.kind, " under this belief")
+    )
     title = title_of(evaluation, first)
     yield f"[bold]{plain(title)}{within}[/bold]"
     yield frame_table(ranking(evaluation, first), width=width)
@@ -124,6 +145,24 @@ def _doubtful(evaluation: Evaluation, width: int) -> Iterator[Any]:
         what = f"The order on {plain(first)} at other vote depths"
         yield f"\n[bold]{what}[/bold] (tau to the consensus at the depth that counts)"
         yield frame_table(evaluation.tables["depths"], width=width)
+
+
+def machine_judges(evaluation: Evaluation) -> pl.DataFrame:
+    """The cards of the machine judges, in columns that a person reads; what is unknown of all of them is left out."""
+    table = evaluation.tables["judges"]
+    columns: dict[str, Any] = {"judge": table["judge"], "graded": table["graded"], "labelled": table["labelled"]}
+    for name in ("sensitivity", "specificity", "kappa"):
+        rows = table.select(name, f"{name}_lo", f"{name}_hi").iter_rows()
+        columns[name] = [f"{_probability(value)} {interval(lo, hi)}".strip() for value, lo, hi in rows]
+    for name, heading in (
+        ("weight", "weight"),
+        ("tau", "tau"),
+        ("others", "kappa with others"),
+        ("same", "same again"),
+    ):
+        columns[heading] = [_probability(value) for value in table[name]]
+    unknown = [name for name, values in columns.items() if all(value == DASH for value in values)]
+    return pl.DataFrame({name: values for name, values in columns.items() if name not in unknown})
 
 
 def _virtual(evaluation: Evaluation) -> str:

@@ -18,7 +18,7 @@ from endoxa.store import schema as s
 from endoxa.store import statements as q
 from endoxa.studies.design import Settings
 from endoxa.studies.planning import DRAWS, Work
-from endoxa.tables import DRAW, Run, Taxonomy
+from endoxa.tables import DRAW, Gradings, Run, Taxonomy
 
 CHUNK = 5_000  # rows per insert
 DELETED = "deleted"
@@ -186,6 +186,17 @@ def run_of(connection: Connection, study: Study) -> Run | None:
     """The runs of a study; None where it has none."""
     contents = connection.scalars(_documents(s.documents.c.content, study, "run")).all()
     return None if not contents else Run.of(pl.concat([pl.read_parquet(io.BytesIO(content)) for content in contents]))
+
+
+def add_gradings(connection: Connection, study: Study, gradings: Gradings, *, now: float) -> None:
+    """Store the grades of machine judges."""
+    add_document(connection, study, "gradings", "gradings", _packed(gradings.frame), now=now)
+
+
+def gradings_of(connection: Connection, study: Study) -> Gradings | None:
+    """The grades of machine judges of a study; None where it has none."""
+    content = connection.scalar(_documents(s.documents.c.content, study, "gradings"))
+    return None if content is None else Gradings.of(pl.read_parquet(io.BytesIO(content)))
 
 
 def add_taxonomy(connection: Connection, study: Study, taxonomy: Taxonomy, *, now: float) -> None:

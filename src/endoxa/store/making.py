@@ -13,7 +13,9 @@ from sqlalchemy import Connection
 
 from endoxa.errors import EndoxaError, FileError, JoinError, RefusedError, TextError
 from endoxa.frozen import dataclass
+from endoxa.io.judge_files import read_gradings
 from endoxa.io.read import read
+from endoxa.io.sources import source_of
 from endoxa.io.study_files import SHOWN, Progress, Sources, read_known, read_pairs, read_shown
 from endoxa.pools.choosing import depth_of
 from endoxa.store import catalogue, records
@@ -24,7 +26,7 @@ from endoxa.store.sessions import session_of
 from endoxa.studies import planning, settling
 from endoxa.studies.design import Settings
 from endoxa.studies.latest import latest
-from endoxa.tables import Opinions, Run, Taxonomy
+from endoxa.tables import Gradings, Opinions, Run, Taxonomy
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Draft:
     items: pl.DataFrame
     queries: pl.DataFrame
     run: Run | None
+    gradings: Gradings | None
     tree: Taxonomy | None
     known: tuple[planning.Work, ...]
     work: planning.Work
@@ -61,7 +64,10 @@ def draft(settings: Settings, sources: Sources, pictures: Path, *, progress: Pro
     """Read and check the input of a study. Nothing is written but its pictures, into a folder that only it uses."""
     rng = np.random.default_rng(settings.seed)
     run: Run | None = read(list(sources.runs), kind="run") if sources.runs else None
-    deciding = settling.begin(settings, run) if run is not None and settings.choose == "decide" else None
+    gradings = _gradings(settings, sources)
+    deciding = None
+    if run is not None and settings.choose == "decide":
+        deciding = settling.begin(settings, run, judges=gradings)
     shown = run
     if run is not None and deciding is not None:  # other items than those that may be asked need no text or picture
         deep = depth_of(deciding.universe, deciding.question.measure)
@@ -73,7 +79,7 @@ def draft(settings: Settings, sources: Sources, pictures: Path, *, progress: Pro
     _refuse_dangling(shown, pairs, items, queries)
     work = planning.prepare(settings, planning.Material(run, tuple(items["item"]), pairs, deciding), rng=rng)
     known = tuple(_known(settings, sources, tree))
-    return Draft(settings, pictures, items, queries, run, tree, known, work, rng)
+    return Draft(settings, pictures, items, queries, run, gradings, tree, known, work, rng)
 
 
 def enter(home: Home, draft: Draft, *, now: float, answers: Opinions | None = None) -> Planned:
@@ -85,6 +91,8 @@ def enter(home: Home, draft: Draft, *, now: float, answers: Opinions | None = No
         catalogue.add_shown(connection, s.queries, study, draft.queries)
         if draft.run is not None:
             catalogue.add_run(connection, study, draft.run, now=now)
+        if draft.gradings is not None:
+            catalogue.add_gradings(connection, study, draft.gradings, now=now)
         if draft.tree is not None:
             catalogue.add_taxonomy(connection, study, draft.tree, now=now)
         works = (*draft.known, draft.work)
@@ -226,6 +234,18 @@ def _asked(connection: Connection, study: Study) -> pl.DataFrame:
         .where(s.tasks.c.study_id == study.id)
     ).all()
     return pl.DataFrame([tuple(row) for row in rows], schema={"query": pl.String, "item": pl.String}, orient="row")
+
+
+def _gradings(settings: Settings, sources: Sources) -> Gradings | None:
+    """The grades of machine judges, which only a study that decides between systems can use."""
+    if not sources.machine_judges:
+        return None
+    if settings.choose != "decide":
+        raise TextError(
+            "machine judges help to decide between systems only",
+            remedy='say choose = "decide" in the study file, or leave machine_judges out',
+        )
+    return read_gradings([source_of(path) for path in sources.machine_judges])
 
 
 def _items(run: Run | None, sources: Sources, folder: Path, progress: Progress | None) -> pl.DataFrame:

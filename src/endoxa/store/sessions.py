@@ -22,10 +22,10 @@ class Session:
     def __init__(self, home: Home, study: Study) -> None:
         self.home, self.study = home, study
         with home.store.reading() as connection:
-            run = catalogue.run_of(connection, study)
+            run, judges = catalogue.run_of(connection, study), catalogue.gradings_of(connection, study)
         if run is None:
             raise RefusedError("this study has no runs to decide between", 404)
-        self.deciding = settling.begin(study.settings, run)
+        self.deciding = settling.begin(study.settings, run, judges=judges)
         self.newest = 0  # the last answer that was taken into account
         self.rows = pl.DataFrame()  # the last answer of every judge to every pair
         self.labels: Opinions | None = None

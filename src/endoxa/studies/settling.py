@@ -13,7 +13,7 @@ from endoxa.pools import choosing
 from endoxa.pools.deciding import Deciding, Question, rows_of
 from endoxa.studies.design import Settings
 from endoxa.studies.planning import DRAWS, TASKS, Work
-from endoxa.tables import DRAW, Ints, Opinions, Run
+from endoxa.tables import DRAW, Gradings, Ints, Opinions, Run
 
 AHEAD = 5  # free tasks at which the next round is planned
 ROUNDS = 10_000  # as many as are needed
@@ -27,11 +27,11 @@ def question_of(settings: Settings) -> Question:
     return Question(measure, about, settings.until, guarantee=settings.guarantee, exactly=settings.exactly)
 
 
-def begin(settings: Settings, run: Run, labels: Opinions | None = None) -> Deciding:
-    """The question of a study about its runs."""
+def begin(settings: Settings, run: Run, labels: Opinions | None = None, judges: Gradings | None = None) -> Deciding:
+    """The question of a study about its runs, beside what machine judges say of them."""
     if len(run.systems) < 2:
         raise JoinError("labels decide between two systems or more", remedy="add a run")
-    return Deciding.of(Universe.of(run, settings.depth), question_of(settings), labels)
+    return Deciding.of(Universe.of(run, settings.depth).with_judges(judges), question_of(settings), labels)
 
 
 def round_of(

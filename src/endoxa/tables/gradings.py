@@ -98,6 +98,26 @@ class Gradings(Table):
         rows = opinions.frame.filter(COUNTED)
         return cls.of(rows.select(pl.col("source").alias("judge"), "query", "item", "grade", "scale"))
 
+    @classmethod
+    def joined(cls, parts: Sequence[Gradings]) -> Gradings | None:
+        """Several tables as one; None of none. A judge that two of them name is refused: which is meant is unclear."""
+        if not parts:
+            return None
+        known: set[str] = set()
+        for part in parts:
+            if twice := known & set(part.judges):
+                raise TableError(
+                    f"two tables hold a machine judge called {min(twice)!r}",
+                    remedy="rename one of them (column judge), or put the rows of one judge into one file",
+                )
+            known |= set(part.judges)
+        skipped: dict[str, int] = {}
+        for part in parts:
+            for reason, count in part.skipped.items():
+                skipped[reason] = skipped.get(reason, 0) + count
+        notes = tuple(one for part in parts for one in part.notes)
+        return cls(pl.concat([part.frame for part in parts]), skipped, notes)
+
     @property
     def judges(self) -> list[str]:
         """The judges, in order of name."""

@@ -126,6 +126,20 @@ class Opinions(Table):
         """The sources of the opinions, in order of name."""
         return self.frame["source"].unique().sort().to_list()
 
+    @property
+    def by_machines(self) -> bool:
+        """Whether machine judges gave them. People and machine judges in one table are refused: they weigh apart."""
+        if self.judged is not None:  # the judgments of one unnamed source
+            return False
+        machines = self.frame["kind"] == "judge"
+        if machines.any() and not machines.all():
+            raise TableError(
+                f"{machines.sum():,} of {len(machines):,} rows are of machine judges (kind judge), beside opinions of "
+                "people",
+                remedy="put the machine judges into a file of their own, and give it as --judge FILE (judges=)",
+            )
+        return bool(machines.any())
+
     def to_dict(self) -> dict[str, dict[str, float | None]]:
         """Return {query: {item: grade}}; this needs a single source."""
         if len(self.sources) > 1:

@@ -14,7 +14,16 @@ from endoxa.evaluations import ratings
 from endoxa.io.provenance import provenance
 from endoxa.io.read import kind_of
 from endoxa.tables import Belief, Labels, Opinions, Run, Taxonomy
-from endoxa.verbs.inputs import entered, labels_of, opinions_of, paths_of, reference_of, run_of, settings_of
+from endoxa.verbs.inputs import (
+    entered,
+    gradings_of,
+    labels_of,
+    opinions_of,
+    paths_of,
+    reference_of,
+    run_of,
+    settings_of,
+)
 from endoxa.verbs.read import read
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -25,7 +34,7 @@ def _shows_settings(verb: F) -> F:
     """Show the settings of all models in the signature, so that completion helps."""
     signature = inspect.signature(verb)
     own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
-    taken = {one.name for one in own} | set(LEARNING.values())
+    taken = {one.name for one in own} | set(LEARNING.values()) | {"judges"}
     names = dict.fromkeys(name for model in models.MODELS.values() for name in model.settings if name not in taken)
     more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any) for name in names]
     verb.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
@@ -39,6 +48,7 @@ def believe(
     *,
     taxonomy: Any = None,
     labels: Any = None,
+    judges: Any = None,
     threshold: float | None = None,
     calibrated: bool = True,
     seed: int = 0,
@@ -49,8 +59,9 @@ def believe(
     `source` is a table, or a file or several files of one: runs, opinions, labels (with a `taxonomy`). `model` names
     the way to believe; without it the one that suits the source: consensus for runs, votes for several people, crisp
     for one. Further settings are those of the model (`endoxa.beliefs.models`); an unknown one is refused.
-    `labels` are judged pairs, which become certain; with dawid-skene they may be called `gold`. `threshold`: the source
-    holds ratings, and relevant is what a rater put above it, the raters calibrated first.
+    `labels` are judged pairs, which become certain; with dawid-skene they may be called `gold`. `judges` are grades of
+    machine judges beside runs, which the model `learned` takes. `threshold`: the source holds ratings, and relevant is
+    what a rater put above it, the raters calibrated first.
 
     >>> belief = believe({"a": {"q": {"x": 2, "y": 1}}, "b": {"q": {"x": 2, "z": 1}}}, weights="equal")
     >>> belief.frame.select("item", "p").rows()
@@ -66,6 +77,10 @@ def believe(
         return table if labels is None else pinned(table, opinions_of(labels))
     if tree is not None:
         settings["taxonomy"] = tree
+    if (gradings := gradings_of(judges)) is not None:
+        if not isinstance(table, Run) or model not in {None, "learned"}:
+            raise CallError("machine judges stand beside runs, and only the model learned takes them")
+        model, settings["judges"] = "learned", gradings
     chosen = model or models.default(table)
     if (teaching := LEARNING.get(chosen)) in settings:
         if labels is not None:
@@ -96,7 +111,12 @@ def _source(source: Any, taxonomy: Any) -> tuple[Run | Opinions | Labels | Belie
         if isinstance(table, Run):
             return table, None
         source = table
-    reference = reference_of(source, settings_of({"model": "votes"}), taxonomy=taxonomy)
+    reference = reference_of(source, settings_of({"model": "learned"}), taxonomy=taxonomy)
+    if reference.judges is not None:
+        raise CallError(
+            "grades of machine judges alone are no belief",
+            remedy="give them beside runs: believe(runs, judges=…), endoxa believe RUNS --judge FILE",
+        )
     if not isinstance(reference.table, Opinions | Labels | Belief):
         raise CallError(f"a belief is made of runs, opinions or labels, not of {reference.kind}")
     return reference.table, reference.taxonomy

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from endoxa.declared import option
 from endoxa.later import np
 from endoxa.policies import MIXING
-from endoxa.verbs.parameters import Named, Relied, Runs, Seed, takes_either_order
+from endoxa.verbs.parameters import Machines, Named, Relied, Runs, Seed, takes_either_order
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,6 +32,7 @@ def choose(
     judged: Annotated[
         Any, option("What is judged already: learned from, and not asked again.", "--labels", metavar="FILE", many=True)
     ] = None,
+    judges: Machines = None,
     about: Annotated[
         Any,
         option(
@@ -56,7 +57,9 @@ def choose(
     last five beside the grades. The order is by the first of `measures` that can be linearised (AP, P@k, R@k, DCG@k,
     nDCG@k), else by AP. `about` is the order, the best, or two systems. Pairs come from the `first` items of each run:
     as deep as the measure looks, else 100 (20 in a collection of fewer than 1,000 items). `judged` pairs are learned
-    from and not asked again; rounds are numbered in `draw`, and their files may come in any order. `reference` is a
+    from and not asked again; rounds are numbered in `draw`, and their files may come in any order. `judges` are grades
+    of machine judges; pairs are drawn from the consensus of the systems nevertheless, because what a machine judge
+    cannot see must be asked about too. `reference` is a
     belief to rely on in place of the consensus and of what was learned. `mixing` is the share of the choice that is
     spread evenly over all pairs.
 
@@ -72,7 +75,7 @@ def choose(
     from endoxa.evaluations.dispatch import belief_of, no_run
     from endoxa.measures.judgments import refuse_out_of_reach
     from endoxa.pools.deciding import Deciding, Question
-    from endoxa.verbs.inputs import labels_of, reference_of, run_of, settings_of
+    from endoxa.verbs.inputs import gradings_of, labels_of, reference_of, run_of, settings_of
 
     if run is None or (isinstance(run, list) and not run):
         raise no_run()
@@ -80,7 +83,7 @@ def choose(
     table = run_of(run, settings)
     measure = measure_of(measures)
     known = labels_of(judged)
-    universe = decided.universe_of(table, settings, first)
+    universe = decided.universe_of(table, settings, first, gradings_of(judges))
     if not len(Judged.of(universe, known)):
         refuse_out_of_reach([measure], [1.0], "a consensus of votes")
     deciding = Deciding.of(universe, Question(measure, about, mixing=mixing), known)

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from endoxa.declared import option
 from endoxa.errors import CallError
-from endoxa.verbs.parameters import Against, Labelled, Measures, Report, Runs, Tree, takes_either_order, takes_settings
+from endoxa.verbs.parameters import (
+    Against,
+    Labelled,
+    Machines,
+    Measures,
+    Report,
+    Runs,
+    Tree,
+    takes_either_order,
+    takes_settings,
+)
 
 if TYPE_CHECKING:
     from endoxa.evaluations.evaluation import Evaluation
@@ -30,6 +40,7 @@ def compare(
     *,
     between: tuple[str, str] | None = None,
     labels: Any = None,
+    judges: Any = None,
     taxonomy: Any = None,
     progress: Progress | bool | None = None,
     report: Report | None = None,
@@ -52,8 +63,8 @@ def compare(
         evaluation = run
     else:
         evaluation = compared(
-            run, reference, measures, between=between, labels=labels, taxonomy=taxonomy, progress=progress,
-            report=report, **settings,
+            run, reference, measures, between=between, labels=labels, judges=judges, taxonomy=taxonomy,
+            progress=progress, report=report, **settings,
         )  # fmt: skip
     if evaluation.scores is None:
         raise CallError(
@@ -70,6 +81,7 @@ def compared(
     between: Between = None,
     power: Power = False,
     labels: Labelled = None,
+    judges: Machines = None,
     taxonomy: Tree = None,
     progress: Progress | bool | None = None,
     report: Report | None = None,
@@ -88,15 +100,17 @@ def compared(
         endoxa compare qrels.txt runs/*.gz AP nDCG@10 --power -o markdown
     """
     from endoxa.verbs.evaluate import evaluate
+    from endoxa.verbs.inputs import is_nothing
 
-    if between is not None and labels is not None:
+    if between is not None and not (is_nothing(labels) and is_nothing(judges)):
         raise CallError(
-            "between leaves the votes of two systems out, and labels decide without votes", remedy="give one of them"
+            "between leaves the votes of two systems out, and labels and machine judges decide without votes",
+            remedy="give one of them",
         )
     if between is not None:
         return _between(run, reference, measures, between, settings)
     return evaluate(
-        run, reference, measures, labels=labels, taxonomy=taxonomy, power=power, orders=True,
+        run, reference, measures, labels=labels, judges=judges, taxonomy=taxonomy, power=power, orders=True,
         progress=progress, report=report, **settings,
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ from endoxa.declared import option
 from endoxa.errors import TextError
 from endoxa.extras import need
 from endoxa.policies import BATCH, UNTIL
-from endoxa.verbs.parameters import Labelled, Named, Runs, Seed, takes_either_order, takes_settings
+from endoxa.verbs.parameters import Labelled, Machines, Named, Runs, Seed, takes_either_order, takes_settings
 from endoxa.verbs.study import PORT
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from endoxa.pools.deciding import Look
     from endoxa.store.sessions import Session
     from endoxa.store.work import Task
-    from endoxa.tables import Run
+    from endoxa.tables import Gradings, Run
 
 FOLDER = "endoxa-decide"
 STUDY = "decide"
@@ -45,6 +45,7 @@ def decide(
     labels: Any = None,
     measures: Wanted | None = None,
     *,
+    judges: Any = None,
     about: About = "best",
     until: float = UNTIL,
     guarantee: bool = False,
@@ -62,8 +63,8 @@ def decide(
     settled by the model, when the chance passes `until` now and 25 labels before. The best may be within .01 (`margin`)
     of the best, but not with AP, nor with `exactly`. With `guarantee` the verdict holds
     whatever the model (`pools/guaranteed`), and `left` counts the systems that may still be the best; this needs labels
-    of `endoxa decide --guarantee`. Without labels the evaluation has only the consensus of the systems, and nothing is
-    settled.
+    of `endoxa decide --guarantee`. `judges` are grades of machine judges: they speed it up, but nothing is settled by
+    them below 5 labels a topic. Without labels nothing is settled.
 
     >>> runs = {"a": {"q": {"x": 2, "y": 1}}, "b": {"q": {"y": 2, "z": 1}}}
     >>> decide(runs, {"q": {"x": 1, "y": 0}}).tables["verdict"]["leader"].to_list()
@@ -77,7 +78,7 @@ def decide(
     from endoxa.verbs.evaluate import evaluate
     from endoxa.verbs.inputs import labels_of, run_of, settings_of
 
-    evaluation = evaluate(run, None, measures, labels=labels, title=title, command=command, **settings)
+    evaluation = evaluate(run, None, measures, labels=labels, judges=judges, title=title, command=command, **settings)
     question = Question(measure_of(measures), about, until, guarantee=guarantee, exactly=exactly)
     if evaluation.decider is not None:
         deciding = evaluation.decider(question)
@@ -126,6 +127,7 @@ def prepare(
     batch: Annotated[int, option("Pairs that are chosen at a time.", least=1)] = BATCH,
     screen: str = SCREEN,
     labels: Labelled = (),
+    judges: Machines = (),
     home: Annotated[PathLike, option("Folder that keeps every answer.", metavar="DIR")] = FOLDER,
     db: str | None = None,
     seed: Seed = 0,
@@ -136,7 +138,8 @@ def prepare(
 
     This sets up the study that asks for labels, or finds the one that was begun in `home`, and returns whether it is
     new. `items` and `queries` say what judges see: a folder of pictures or texts, or a table with the columns item
-    (query) and text or file. Without them the names are shown. With `guarantee` no `labels` are taken: every pair must
+    (query) and text or file. Without them the names are shown. `judges` are files of grades by machine judges: the
+    verdict before the first label rests on them. With `guarantee` no `labels` are taken: every pair must
     be drawn by the study.
 
     Examples:
@@ -165,11 +168,12 @@ def prepare(
     )  # fmt: skip
     settling.question_of(settings)  # refuses what cannot be settled before anything is read
     runs = [source_of(run) for run in runs]
-    if _is_begun(settings, runs, home, db):
+    judges = [source_of(judge) for judge in judges]
+    if _is_begun(settings, runs, judges, home, db):
         return False
     sources = Sources(
         items=None if items is None else Path(items), queries=None if queries is None else Path(queries),
-        runs=tuple(runs),
+        runs=tuple(runs), machine_judges=tuple(judges),
     )  # fmt: skip
     answers = labels_of(list(map(str, labels)))
     moment = time.time() if now is None else now
@@ -177,11 +181,11 @@ def prepare(
     return True
 
 
-def _is_begun(wanted: Any, runs: Sequence[Where], home: PathLike, db: str | None) -> bool:
+def _is_begun(wanted: Any, runs: Sequence[Where], judges: Sequence[Where], home: PathLike, db: str | None) -> bool:
     """Whether `home` has the study already; one that asks another question is refused."""
     from endoxa.store import catalogue
     from endoxa.store.home import DATABASE
-    from endoxa.verbs.inputs import run_of
+    from endoxa.verbs.inputs import gradings_of, run_of
     from endoxa.verbs.study import opened_home
 
     if db is None and not (Path(home) / DATABASE).exists():
@@ -191,6 +195,7 @@ def _is_begun(wanted: Any, runs: Sequence[Where], home: PathLike, db: str | None
         if begun is not None:
             before = catalogue.run_of(connection, begun)
             _refuse_other(wanted, begun.settings, run_of(list(runs)), before, home)
+            _refuse_other_judges(gradings_of(list(judges)), catalogue.gradings_of(connection, begun), home)
     return begun is not None
 
 
@@ -206,6 +211,15 @@ def _refuse_other(wanted: Any, begun: Any, run: Run, before: Run | None, home: P
             raise TextError(
                 f"the answers in {home} were begun with {name} {then}, not {now}", remedy="say the same, or --home"
             )
+
+
+def _refuse_other_judges(given: Gradings | None, before: Gradings | None, home: PathLike) -> None:
+    """Refuse to go on with other machine judges; without any, those of the beginning are taken."""
+    if given is not None and (before is None or not given.frame.equals(before.frame)):
+        raise TextError(
+            f"the answers in {home} were begun with {'other' if before is not None else 'no'} machine judges",
+            remedy="give the same (or none: those are kept), or say --home with another folder",
+        )
 
 
 def host(

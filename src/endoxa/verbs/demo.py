@@ -16,6 +16,7 @@ from endoxa.errors import FileError, InstallError
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.frozen import dataclass
 from endoxa.images.corpus import Corpus
+from endoxa.io.write import write_frame
 from endoxa.progress import Progress
 from endoxa.tables import Run
 from endoxa.verbs.report import report
@@ -46,6 +47,10 @@ def demo_documents(to: Path, *, seed: int = 1, program: str = "endoxa") -> Docum
     (to / "runs").mkdir(parents=True, exist_ok=True)
     qrels = to / "qrels.txt"
     write(opinions, qrels)
+    grades = examples.machine_judge(run, seed=seed).frame.select(
+        "judge", "query", "item", "grade", pl.lit("0-3").alias("scale")
+    )
+    write_frame(grades, to / "grades.jsonl")
     paths = []
     for system in run.systems:
         paths.append(str(to / "runs" / f"{system}.run"))

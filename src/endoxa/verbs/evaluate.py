@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from endoxa.declared import option
-from endoxa.verbs.parameters import Against, Labelled, Measures, Report, Runs, Tree, takes_either_order, takes_settings
+from endoxa.verbs.parameters import (
+    Against,
+    Labelled,
+    Machines,
+    Measures,
+    Report,
+    Runs,
+    Tree,
+    takes_either_order,
+    takes_settings,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,6 +46,7 @@ def evaluate(
     measures: Measures = None,
     *,
     labels: Labelled = None,
+    judges: Machines = None,
     taxonomy: Tree = None,
     tokens: Tokens = None,
     lines: Lines = False,
@@ -55,15 +66,18 @@ def evaluate(
     `run` is a Run, a dict, a frame, a path or several paths. `reference` is what it is scored against: judgments,
     preferences, a belief, opinions or labels that `model` turns into a belief, votes of systems, subjects' answers, a
     bundle; or nothing: then the consensus of the systems is believed. Both may be tables, files, frames or dicts.
-    `labels` are a few judged pairs beside a consensus or a belief (several rounds: the last one last). With `tokens`
-    (bag or align) the files are texts that systems extracted, whose words are their votes: words between blanks, or
-    with `lines` whole lines; `near` (0.8 is usual) aligns misread words with the right ones. `curves`, `power` and
-    `orders` add tables: precision-recall curves, the power of the queries, whether measures order systems alike.
+    `labels` are a few judged pairs beside a consensus or a belief (several rounds: the last one last). `judges` are
+    grades of machine judges beside runs: files, tables or dicts; people's labels show how far to trust them. With
+    `tokens` (bag or align) the files are texts that systems extracted, whose words are their votes: words between
+    blanks, or with `lines` whole lines; `near` (0.8 is usual) aligns misread words with the right ones. `curves`,
+    `power` and `orders` add tables: precision-recall curves, the power of the queries, whether measures order systems
+    alike.
     `progress` is True for a bar, in a notebook too, or a function of what, done and whole.
 
     Examples:
         endoxa eval runs/*.gz
         endoxa eval runs/*.gz --labels judged.csv P@10
+        endoxa eval runs/*.gz --judge grades.jsonl --labels judged.csv
         endoxa eval votes.txt bm25.run dense.run --model dawid-skene AP
         endoxa eval qrels.txt bm25.run dense.run nDCG@10 AP
         endoxa eval -q -c -m official -o trec --compat trec_eval-9 qrels.txt bm25.run
@@ -87,7 +101,7 @@ def evaluate(
         run, reference = None, votes_of_texts(run, tokens, lines=lines, near=near)
     progress = shown(progress)
     chosen = settings_of(settings, run)
-    against, more = beside(reference_of(reference, chosen, taxonomy=taxonomy, report=report), labels, chosen)
+    against, more = beside(reference_of(reference, chosen, taxonomy=taxonomy, report=report), labels, chosen, judges)
     foreign(chosen, settings, against)
     wanted = None
     if against.kind not in {"answers", "bundle"} or measures:

@@ -22,7 +22,7 @@ from endoxa.measures.preference_judgments import Preferences
 from endoxa.native import core
 from endoxa.policies import Ties
 from endoxa.progress import Progress
-from endoxa.tables import Answers, Belief, Bundle, Labels, Opinions, Run, Taxonomy
+from endoxa.tables import Answers, Belief, Bundle, Gradings, Labels, Opinions, Run, Taxonomy
 from endoxa.verbs.parameters import Report
 
 if TYPE_CHECKING:
@@ -326,7 +326,7 @@ def _file(path: Source, kind: str, settings: Settings, report: Report | None) ->
         kind = "preferences" if settings.format == "prefs" else "qrels"
     if kind in {"run", "scores", "comparison"}:
         raise FileError(path.label, f"holds a {kind}", NOT_ONE)
-    several = settings.assessors == "mean" or settings.model is not None or settings.systems_vote
+    several = settings.assessors == "mean" or settings.model is not None
     several = several or settings.format in {"qrels_jg", "qrels_prefs"}
     if kind == "qrels" and not several and (judged := natively_judged(path)) is not None:
         return judged
@@ -354,6 +354,8 @@ def opinions_of(source: Any, *, assessors: bool = False, settings: Settings | No
     reference = reference_of(source, settings, graded=False)
     if isinstance(reference.table, Opinions):
         return reference.table
+    if reference.judges is not None:
+        return reference.judges.opinions
     if paths := paths_of(source):
         what = f"expected judgments, found a table of kind {reference.kind}: the column grade is missing"
         raise FileError(paths[0].label, what, "give a file with the columns query, item, grade")
@@ -370,7 +372,7 @@ def rounds_of(source: Any) -> Opinions | None:
         return None
     from endoxa.comparisons.rounds import rounds_of as together
 
-    return together([opinions_of(one) for one in _rounds(source)])
+    return together([_by_people(opinions_of(one)) for one in _rounds(source)])
 
 
 def labels_of(source: Any) -> Opinions | None:
@@ -382,7 +384,17 @@ def labels_of(source: Any) -> Opinions | None:
         return None
     from endoxa.comparisons.rounds import numbered
 
-    return numbered([opinions_of(one, assessors=True) for one in _rounds(source)])
+    return numbered([_by_people(opinions_of(one, assessors=True)) for one in _rounds(source)])
+
+
+def _by_people(labels: Opinions) -> Opinions:
+    """Labels, which are of people: machine judges would drown them."""
+    if labels.by_machines:
+        raise CallError(
+            "the labels are grades of machine judges (kind judge), and labels are of people",
+            remedy="give the file as --judge FILE (judges=)",
+        )
+    return labels
 
 
 def _rounds(source: Any) -> list[Any]:
@@ -390,23 +402,71 @@ def _rounds(source: Any) -> list[Any]:
     return list(source) if isinstance(source, list | tuple) and not are_rows(source) else [source]
 
 
-def beside(reference: Reference, labels: Any, settings: Settings) -> tuple[Reference, Opinions | None]:
-    """The reference and the labels beside it. Labels beside runs alone are a reference of their own: they teach.
+def gradings_of(source: Any) -> Gradings | None:
+    """Grades of machine judges, from files, tables, frames, rows or dicts; None where there are none.
 
-    model=consensus keeps the consensus instead, and only makes the judged pairs certain.
+    In a list, each table or file that names no judge is a judge of its own.
     """
-    labels = None if isinstance(labels, list | tuple) and not labels else labels
-    if reference.kind != "consensus":
+    if is_nothing(source):
+        return None
+    source = entered(source)
+    if paths := paths_of(source):
+        from endoxa.io.judge_files import read_gradings
+
+        return read_gradings(paths)
+    parts = _rounds(source)
+    numbers = [f" {place}" if len(parts) > 1 else "" for place in range(1, len(parts) + 1)]
+    return Gradings.joined(
+        [_graded(part, f"machine judge{number}") for part, number in zip(parts, numbers, strict=True)]
+    )
+
+
+def _graded(source: Any, name: str) -> Gradings:
+    if isinstance(source, Gradings):
+        return source
+    if isinstance(source, Opinions):
+        return Gradings.of_opinions(source)
+    if isinstance(source, Mapping) and all(isinstance(items, Mapping) for items in source.values()):
+        rows = [(query, item, grade) for query, items in source.items() for item, grade in items.items()]
+        return Gradings.of(pl.DataFrame(rows, schema=["query", "item", "grade"], orient="row"), judge=name)
+    frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
+    return Gradings.of(frame, judge=name)
+
+
+def beside(
+    reference: Reference, labels: Any, settings: Settings, judges: Any = None
+) -> tuple[Reference, Opinions | None]:
+    """The reference, and the labels and machine judges beside it.
+
+    Beside runs alone, these are a reference of their own: relevance is learned from them. model=consensus keeps the
+    consensus instead, and only makes the judged pairs certain.
+    """
+    labels = None if is_nothing(labels) else labels
+    gradings = Gradings.joined([one for one in (reference.judges, gradings_of(judges)) if one is not None])
+    if gradings is not None and reference.kind not in {"consensus", "sample"}:
+        raise CallError(
+            "machine judges stand beside runs, and here is another reference too",
+            remedy="give judgments of people as labels (--labels), or leave the machine judges out",
+        )
+    if reference.kind not in {"consensus", "sample"}:
         return reference, rounds_of(labels)
-    ways = ("learned", "consensus")
-    if settings.model is not None and (settings.model not in ways or labels is None):
-        raise CallError("with runs alone, model is learned or consensus, and needs labels: judged pairs (--labels)")
-    if labels is None or settings.model == "consensus":
+    _refuse_model(settings, taught=labels is not None or gradings is not None, judged=gradings is not None)
+    if gradings is None and (labels is None or settings.model == "consensus"):
         return reference, rounds_of(labels)
     found = labels_of(labels)
     if found is not None and (paths := paths_of(labels)):
         _refuse_ungraded(found, paths)
-    return Reference("sample", found), None
+    return Reference("sample", found, judges=gradings), None
+
+
+def _refuse_model(settings: Settings, *, taught: bool, judged: bool) -> None:
+    """With runs alone there are two ways, both from labels; with machine judges there is one."""
+    if settings.model is None or (settings.model == "learned" and taught):
+        return
+    if settings.model != "consensus" or not taught:
+        raise CallError("with runs alone, model is learned or consensus, and needs labels: judged pairs (--labels)")
+    if judged:
+        raise CallError("the model consensus has no place for machine judges", remedy="leave the model out")
 
 
 def foreign(settings: Settings, given: Iterable[str], reference: Reference) -> None:

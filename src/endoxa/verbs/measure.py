@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 from endoxa.errors import CallError
-from endoxa.verbs.parameters import Against, Labelled, Measures, Report, Runs, Tree, takes_either_order, takes_settings
+from endoxa.verbs.parameters import (
+    Against,
+    Labelled,
+    Machines,
+    Measures,
+    Report,
+    Runs,
+    Tree,
+    takes_either_order,
+    takes_settings,
+)
 
 if TYPE_CHECKING:
     from endoxa.evaluations.given import Scoring
@@ -22,6 +32,7 @@ def measure(
     measures: Measures = None,
     *,
     labels: Labelled = None,
+    judges: Machines = None,
     taxonomy: Tree = None,
     progress: Progress | bool | None = None,
     report: Report | None = None,
@@ -46,7 +57,7 @@ def measure(
 
     progress = shown(progress)
     chosen = settings_of(settings, run, scoring_only=True)
-    against, more = beside(reference_of(reference, chosen, taxonomy=taxonomy, report=report), labels, chosen)
+    against, more = beside(reference_of(reference, chosen, taxonomy=taxonomy, report=report), labels, chosen, judges)
     foreign(chosen, settings, against)
     wanted = against.measures(measures, chosen) if against.kind not in {"answers", "bundle"} else []
     lists = runs_of(run, chosen, progress=progress, report=report)

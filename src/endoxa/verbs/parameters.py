@@ -36,6 +36,13 @@ Labelled = Annotated[
         metavar="FILE", panel="Input", many=True,
     ),
 ]  # fmt: skip
+Machines = Annotated[
+    Any,
+    option(
+        "Grades of a machine judge (LLM) beside runs; several may be given. With labels, its weight is learned.",
+        "--judge", metavar="FILE", panel="Input", many=True,
+    ),
+]  # fmt: skip
 Tree = Annotated[Any, option("The categories of labels.", "--taxonomy", metavar="FILE", hidden=True)]
 Title = Annotated[str, option("Heading of the page.")]
 Workers = Annotated[int | None, option("Number of processes. Default: one per core.", least=1)]

@@ -11,6 +11,7 @@ from endoxa.verbs.evaluate import evaluate
 from endoxa.verbs.parameters import (
     Against,
     Labelled,
+    Machines,
     Measures,
     Report,
     Runs,
@@ -37,6 +38,7 @@ def report(
     title: Title = "",
     costs: Annotated[Any, option("Costs beside quality: costs.csv of `endoxa images run`.", metavar="FILE")] = None,
     labels: Labelled = None,
+    judges: Machines = None,
     taxonomy: Tree = None,
     command: str = "",
     progress: Progress | bool | None = None,
@@ -56,8 +58,8 @@ def report(
     from endoxa.verbs.inputs import files_of
 
     evaluation = evaluate(
-        run, reference, measures, labels=labels, taxonomy=taxonomy, curves=True, title=title, command=command,
-        progress=progress, report=report, **settings,
+        run, reference, measures, labels=labels, judges=judges, taxonomy=taxonomy, curves=True, title=title,
+        command=command, progress=progress, report=report, **settings,
     )  # fmt: skip
     if evaluation.kind in {"answers", "bundle", "votes"}:
         raise CallError(

@@ -37,11 +37,17 @@ def _fit(prior: str | Sequence[float], variant: str, converged: bool, iterations
     return f"dawid-skene: prior {prior}, variant {variant}, {settled} after {iterations:,} iterations"
 
 
+def _universe(labels: int, topics: int, whole: int, depth: int, systems: int, pairs: int, groups: int) -> str:
+    universe = f"universe: the first {depth} items of {systems} systems, {pairs:,} pairs; {groups} groups of systems"
+    if not labels:
+        return universe
+    return f"learned from {labels:,} label{'' if labels == 1 else 's'} on {topics:,} of {whole:,} topics; {universe}"
+
+
 NOTES: dict[str, Template] = {
     "belief.size": _size,
     "belief.crisp": "judgments are taken as certain",
     "belief.graded": "a grade is read as the probability of being relevant",
-    "belief.judges": "{judges} automatic judges",
     "belief.votes": lambda sources, smoothing, dropped: (
         f"votes of {sources} sources, smoothing {smoothing:g}"
         + if_any(dropped, "; {:,} undecided answers dropped")
@@ -76,10 +82,7 @@ NOTES: dict[str, Template] = {
     "consensus.lonely_queries":
         "{lonely} of {queries} queries are answered by one system only, which agrees with itself",
     "learned.labels": "learned from {labels:,} labels: {systems} systems in {groups} groups",
-    "learned.universe": lambda labels, topics, whole, depth, systems, pairs, groups: (
-        f"learned from {labels:,} label{'' if labels == 1 else 's'} on {topics:,} of {whole:,} topics; "
-        f"universe: the first {depth} items of {systems} systems, {pairs:,} pairs; {groups} groups of systems"
-    ),
+    "learned.universe": _universe,
     "scores.learned": "learned from labels",
     "raters.fit": _fit,
     "raters.votes": "{votes:,} votes by {raters:,} raters on {pairs:,} pairs, {undecided:,} undecided",

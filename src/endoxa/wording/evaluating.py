@@ -113,9 +113,6 @@ NOTES: dict[str, Template] = {
         f"Asking other people of the same kind moves the mean of {few_of(systems)} by more than its spread: the belief "
         "depends on who was asked, and the order by P(best) can differ from the order by mean."
     ),
-    "doubt.systems_vote":
-        "{systems} systems vote beside {people} people. Systems that make the same errors outvote the people: compare "
-        "with an evaluation by the people alone, and read the scores excluding the own vote.",
     "labels.no_measure": lambda measures: (
         f"No valid interval exists for {', '.join(measures)} from a sample of labels; ask for P@k, DCG@k, R@k or F@k."
     ),

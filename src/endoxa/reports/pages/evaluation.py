@@ -12,6 +12,7 @@ import polars as pl
 from endoxa.errors import EndoxaError
 from endoxa.evaluations import standings
 from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.judge_cards import SHARES
 from endoxa.evaluations.sentences import advice, answer, caveats, doubt_name, within
 from endoxa.formatting import DASH, clean, counted, html_of, number, probability, shortened, signed
 from endoxa.measures.explain import definition_line
@@ -59,6 +60,7 @@ def _sections(evaluation: Evaluation) -> Iterator[Section | None]:
             charts = [_ridge(evaluation, measure) for measure in evaluation.measures[:FOLDED]]
             yield Section("ridges", "Distributions", "Where each mean may lie", charts=charts)
         yield _better(evaluation)
+        yield _machine_judges(evaluation)
         yield _shares(evaluation)
         yield _depths(evaluation)
     else:
@@ -443,6 +445,56 @@ def _better(evaluation: Evaluation) -> Section | None:
             )
         )
     return Section("better", "Who is better", "Which system is better than which", charts=charts) if charts else None
+
+
+def _machine_judges(evaluation: Evaluation) -> Section | None:
+    """A card for every machine judge: agreement with people, weight, order, and which systems they favour."""
+    table = evaluation.tables.get("judges")
+    if table is None:
+        return None
+    rows = [
+        [
+            cells.name(row["judge"]), cells.whole(row["graded"]), cells.whole(row["labelled"]),
+            *(cells.interval(row[name], row[f"{name}_lo"], row[f"{name}_hi"], 2) for name in SHARES),
+            *(cells.number(row[name], 2) for name in ("weight", "tau", "tau_top", "others", "same")),
+        ]
+        for row in table.iter_rows(named=True)
+    ]  # fmt: skip
+    heads = ("judge", "graded", "labelled", *SHARES, "weight", "tau", "tau, best", "kappa, others", "same again")
+    note = (
+        "Sensitivity: share of what people call relevant that the judge calls relevant (at least half of its scale). "
+        "Weight: of its grades in the learned belief. Tau: between its own order of the systems and the learned one. "
+        "Kappa, others: agreement with the other judges together. Same again: share of repeated pairs with one grade."
+    )
+    grids = [Grid("Machine judges beside people", heads, rows, note=note)]
+    if "judge_grades" in evaluation.tables:
+        grids += [_by_grade(evaluation), _favours(evaluation)]
+    lines = [clean(str(one)) for one in evaluation.notes if one.code == "judges.card"]
+    return Section("judges", "Machine judges", "How far to trust the machine judges", lines, grids)
+
+
+def _by_grade(evaluation: Evaluation) -> Grid:
+    rows = [
+        [
+            cells.name(row["judge"]), cells.number(row["grade"], 0), cells.whole(row["labels"]),
+            cells.number(row["mean"], 2), cells.interval(row["bias"], row["bias_lo"], row["bias_hi"], 2),
+        ]
+        for row in evaluation.tables["judge_grades"].iter_rows(named=True)
+    ]  # fmt: skip
+    note = "Mean: share of its scale that the judge gave. Bias: how far that is above the share of people's scale."
+    return Grid("By the grade that people gave", ("judge", "grade", "labels", "mean", "bias"), rows, note=note)
+
+
+def _favours(evaluation: Evaluation) -> Grid:
+    rows = [
+        [cells.name(judge), _system(evaluation, system), cells.signed(favour, 1), cells.number(q, 3)]
+        for judge, system, favour, q in evaluation.tables["favours"].sort("favour", descending=True).iter_rows()
+    ]
+    note = (
+        "Favour: how far the judge grades the items of a system above items to which people gave the same grade "
+        "(Student's t). Up to q = .05 the judge is said to favour it: of such statements at most 1 in 20 is wrong."
+    )
+    return Grid("Which systems the judges favour", ("judge", "system", "favour", "q"), rows, 2, note=note)
 
 
 def _shares(evaluation: Evaluation) -> Section | None:

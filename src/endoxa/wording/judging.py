@@ -1,0 +1,76 @@
+"""What evaluations say about machine judges."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from endoxa.wording.phrases import Template, few_of
+
+SURELY = 0.9  # Kendall's tau from which a judge's order may be relied on, if the best systems agree too
+REASONS = {
+    "constant": "gave the same grade to every pair",
+    "elsewhere": "graded no pair that a system returned",
+}  # fmt: skip
+SKIPPED = {"empty": "without a grade", "negative": "with a negative grade"}
+
+
+def judges_of(count: int) -> str:
+    """`1 machine judge`, `5 machine judges`."""
+    return f"{count:,} machine judge{'' if count == 1 else 's'}"
+
+
+def _unchecked(judges: Sequence[str]) -> str:
+    one = len(judges) == 1
+    return (
+        f"No person has checked {'this machine judge' if one else 'these machine judges'} ({few_of(judges)}). A system "
+        f"that uses the same model as {'the judge' if one else 'a judge'}, to rank or to write, is favoured, and only "
+        "labels show it: endoxa decide RUNS --judge FILE."
+    )
+
+
+def _favoured(judge: str, systems: Sequence[str]) -> str:
+    return (
+        f"The machine judge {judge} favours {few_of(systems)}: of items that people graded alike, it gives theirs "
+        "higher grades. Labels correct the order for it; its grades alone do not."
+    )
+
+
+def _card(judge: str, tau: float | None, tau_top: float | None, top: int, agrees: float, weight: float) -> str:
+    if weight <= 0:
+        return f"{judge}: what it calls relevant, people do not; its grades count against a pair (weight {weight:.2f})."
+    if tau is None or math.isnan(tau):
+        return f"{judge}: its order of the systems cannot be compared on this measure."
+    order = f"{judge}: its own order of the systems agrees with the order learned from people at tau {tau:.2f}"
+    among = "" if tau_top is None or math.isnan(tau_top) else f", and at {tau_top:.2f} among the best {top}"
+    if tau < agrees:
+        return f"{order}{among}: do not use it without labels."
+    if tau >= SURELY and tau_top is not None and tau_top >= agrees:
+        return f"{order}{among}: it orders the field and the best systems much as people do."
+    return f"{order}{among}: trust it for the order of the field, not among the best {top}."
+
+
+def _skipped(reasons: Mapping[str, int]) -> str:
+    parts = [f"{count:,} {SKIPPED.get(reason, reason)}" for reason, count in reasons.items()]
+    return f"rows of machine judges that are left out: {', '.join(parts)}"
+
+
+NOTES: dict[str, Template] = {
+    "judges.unchecked": _unchecked,
+    "judges.few_labels":
+        "{labels:,} labels are too few to check the machine judges: nothing is settled, and nothing is said about a "
+        "judge, below {each} labels a topic ({needed:,}).",
+    "judges.favoured": _favoured,
+    "judges.other_order":
+        "The machine judges alone order the systems unlike people (Kendall's tau {tau:.2f} to the learned order): do "
+        "not use them without labels.",
+    "judges.uneven":
+        "Machine judges graded {most_share:.0%} of the first {first} items of {most} and {least_share:.0%} of "
+        "{least}: ungraded items count by the consensus alone, which can favour one side. Let them grade both.",
+    "judges.left_out": lambda judge, reason: f"The machine judge {judge} {REASONS[reason]}: it is left out.",
+    "judges.heard": lambda judges, graded, pairs: (
+        f"{judges_of(len(judges))} ({few_of(judges)}) graded {graded:,} of {pairs:,} pairs within reach"
+    ),
+    "judges.card": _card,
+    "judges.skipped": _skipped,
+}  # fmt: skip
