@@ -2,7 +2,7 @@
 
 A machine judge is one more opinion. What all judges say of an item is one predictor of its relevance, and what one of
 them says beyond the others is another; how much each is worth is learned from the labels of people (`learned`).
-Source: docs/methods/judges.md.
+Source: docs/methods/judges.md, The model.
 """
 
 from __future__ import annotations

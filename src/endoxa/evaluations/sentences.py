@@ -37,7 +37,7 @@ from endoxa.measures.grammar import parse
 from endoxa.notes import Note, warning
 from endoxa.policies import ORDERS, TAUGHT
 from endoxa.tables import Scores
-from endoxa.wording.judging import judges_of
+from endoxa.wording.machine_judges import judges_of
 
 if TYPE_CHECKING:
     from endoxa.comparisons.forecast import Forecast
@@ -313,7 +313,8 @@ def lacks_labels(evaluation: Evaluation) -> int:
     labels = labels_of(evaluation)
     if not machines_of(evaluation):
         return int(not labels)
-    return max(TAUGHT * max(row["queries"] for row in evaluation.rows) - labels, 0)
+    queries = max(int(row["queries"]) for row in evaluation.rows)
+    return max(TAUGHT * queries - labels, 0)
 
 
 def doubt_name(evaluation: Evaluation, doubt: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from endoxa.wording import backtesting, believing, comparing, evaluating, judging, studying
+from endoxa.wording import backtesting, believing, comparing, evaluating, machine_judges, studying
 from endoxa.wording.phrases import Template
 
 CATALOGUE: Mapping[str, Template] = (
@@ -17,7 +17,7 @@ CATALOGUE: Mapping[str, Template] = (
     | believing.NOTES
     | comparing.NOTES
     | evaluating.NOTES
-    | judging.NOTES
+    | machine_judges.NOTES
     | studying.NOTES
 )
 
