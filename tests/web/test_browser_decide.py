@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 from browser_samples import AXE, CALL, NARROW, READY, WIDE, WITHOUT
 from decide_samples import write_field
@@ -42,19 +43,10 @@ def browser(chromium: str) -> Iterator[Browser]:
 class Server:
     """`endoxa decide` as a process of its own."""
 
-    def __init__(self, files: Path) -> None:
+    def __init__(self, files: Path, home: str = "home", *more: str) -> None:
         words = [str(path) for path in sorted(files.glob("*.run"))]
-        words += [
-            "--items",
-            str(files / "items.csv"),
-            "--home",
-            str(files / "home"),
-            "--port",
-            "0",
-            "--no-browser",
-            "--until",
-            "0.9999",
-        ]
+        words += ["--items", str(files / "items.csv"), "--home", str(files / home), "--port", "0", "--no-browser"]
+        words += ["--until", "0.9999", *more]
         self.log = (files / "server.log").open("a")
         self.process = subprocess.Popen(
             [sys.executable, "-c", CALL, "decide", *words], stdout=subprocess.PIPE, stderr=self.log, text=True
@@ -150,4 +142,42 @@ def test_a_person_decides(files: Path, browser: Browser, tmp_path: Path) -> None
     for system, told in shown.items():
         p = best[system]
         assert told == (">.99" if 0.995 < p < 1 else "<.01" if 0 < p < 0.005 else f"{p:.2f}".removeprefix("0"))
+    assert "Traceback" not in (files / "server.log").read_text()
+
+
+def test_a_machine_judge_speaks_first_and_people_move_the_verdict(
+    files: Path, browser: Browser, tmp_path: Path
+) -> None:
+    """Before the first label the verdict rests on the judge and says so; from five labels a query on, on the labels."""
+    texts = pl.read_csv(files / "items.csv")
+    grades = texts.select(
+        pl.lit("llm").alias("judge"), pl.col("item").str.extract("^(q[0-9]+)d").alias("query"), "item",
+        (3 * pl.col("text").str.contains("fits").cast(pl.Int64)).alias("grade"), pl.lit("0-3").alias("scale"),
+    )  # fmt: skip
+    grades.write_csv(files / "grades.csv")
+    server = Server(files, "judged", "--judge", str(files / "grades.csv"))
+    try:
+        ann = come(browser, server.link, "ann")
+        sentence = ann.locator("#verdict-sentence")
+        expect(sentence).to_contain_text("No label yet: the order rests on 1 machine judge and the systems")
+        expect(sentence).to_contain_text("a system that uses the same model as the judge is favoured")
+        expect(sentence).to_contain_text("50 labels check the judge")
+        first = sentence.inner_text()
+        judge(ann, 10)
+        labels(ann, 10)
+        expect(sentence).to_contain_text("10 labels so far")
+        assert sentence.inner_text() != first
+        judge(ann, 40)
+        labels(ann, 50)
+        expect(sentence).to_contain_text("by the model and 50 labels")
+        best = sentence.inner_text()
+    finally:
+        server.stop()
+    target = tmp_path / "labels.csv"
+    export("decide", target, home=files / "judged")
+    runs = [str(path) for path in sorted(files.glob("*.run"))]
+    evaluation = endoxa.evaluate(runs, labels=str(target), judges=str(files / "grades.csv"), measures=["AP"])
+    chances = dict(evaluation.summary.select("system", "p_best").iter_rows())
+    leader = best.split(" is ")[0]
+    assert f"with probability {chance(chances[leader])}" in best
     assert "Traceback" not in (files / "server.log").read_text()

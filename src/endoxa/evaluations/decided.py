@@ -485,7 +485,7 @@ def _warnings(standing: Standing, tau: float) -> list[Note]:
         warnings.append(warning("sample.empty_lists", systems=names))
     if 0 < len(judged) < LEAST:
         warnings.append(warning("sample.few_labels", labels=len(judged), least=LEAST))
-    if len(judged) >= ENOUGH and len(universe.systems) >= SEVERAL and tau < TURNED:
+    if not universe.judges and len(judged) >= ENOUGH and len(universe.systems) >= SEVERAL and tau < TURNED:
         warnings.append(warning("sample.against_consensus", tau=tau))
     if standing.posteriors and (own := _own_finds(standing)):
         leader = universe.systems[int(np.nanargmax(standing.first.worth))]

@@ -82,7 +82,8 @@ def beside(
         tables, more = _cards(learned, panel, found, gradings, weights)
         warnings = [*more, *warnings]
         if is_enough(learned):
-            notes += [_card(row, learned) for row in tables["judges"].iter_rows(named=True)]
+            rows = tables["judges"].iter_rows(named=True)
+            notes += [_card(row, learned, _favoured(tables["favours"], row["judge"])) for row in rows]
     return replace(
         evaluation, tables={**evaluation.tables, **tables}, warnings=(*warnings, *evaluation.warnings),
         notes=(*evaluation.notes, *notes),
@@ -290,9 +291,9 @@ def _warnings(
     elif not is_enough(learned):
         yield warning("judges.few_labels", labels=labels, needed=TAUGHT * topics, each=TAUGHT)
     else:
-        favoured = tables["favours"].filter((pl.col("q") <= FAVOURED) & (pl.col("favour") > 0))
-        for (judge,), part in favoured.sort("favour", descending=True).group_by("judge", maintain_order=True):
-            yield warning("judges.favoured", judge=judge, systems=part["system"].to_list())
+        for judge in panel.names:
+            if favoured := _favoured(tables["favours"], judge):
+                yield warning("judges.favoured", judge=judge, systems=favoured)
         together = np.where(panel.given > 0, panel.mean, np.nan)
         if (tau := _taus(learned, found, together)[0]) < AGREES:
             yield warning("judges.other_order", tau=tau)
@@ -304,6 +305,12 @@ def _warnings(
             "judges.uneven", most=systems[most], most_share=graded[most], least=systems[least],
             least_share=graded[least], first=FIRST,
         )  # fmt: skip
+
+
+def _favoured(favours: pl.DataFrame, judge: str) -> list[str]:
+    """The systems that a judge favours, the most favoured first."""
+    own = favours.filter((pl.col("judge") == judge) & (pl.col("q") <= FAVOURED) & (pl.col("favour") > 0))
+    return own.sort("favour", descending=True)["system"].to_list()
 
 
 def _graded_first(learned: Learned, panel: Panel) -> Floats:
@@ -325,9 +332,10 @@ def _heard(learned: Learned, panel: Panel) -> Iterator[Note]:
         yield note("judges.heard", judges=panel.names, graded=graded, pairs=pairs)
 
 
-def _card(row: dict[str, Any], learned: Learned) -> Note:
+def _card(row: dict[str, Any], learned: Learned, favoured: list[str]) -> Note:
     """What a judge may be used for, as facts."""
     top = best_of(len(learned.universe.systems))
     return note(
-        "judges.card", top=top, agrees=AGREES, **{name: row[name] for name in ("judge", "tau", "tau_top", "weight")}
-    )
+        "judges.card", top=top, agrees=AGREES, favoured=favoured,
+        **{name: row[name] for name in ("judge", "tau", "tau_top", "weight")},
+    )  # fmt: skip

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from endoxa.wording.phrases import Template, few_of
 
-SURELY = 0.9  # Kendall's tau from which a judge's order may be relied on, if the best systems agree too
 REASONS = {
     "constant": "gave the same grade to every pair",
     "elsewhere": "graded no pair that a system returned",
@@ -32,22 +31,27 @@ def _unchecked(judges: Sequence[str]) -> str:
 def _favoured(judge: str, systems: Sequence[str]) -> str:
     return (
         f"The machine judge {judge} favours {few_of(systems)}: of items that people graded alike, it gives theirs "
-        "higher grades. Labels correct the order for it; its grades alone do not."
+        "higher grades. The more labels, the better the order is corrected for it."
     )
 
 
-def _card(judge: str, tau: float | None, tau_top: float | None, top: int, agrees: float, weight: float) -> str:
+def _card(
+    judge: str, tau: float | None, tau_top: float | None, top: int, agrees: float, weight: float,
+    favoured: Sequence[str] = (),
+) -> str:  # fmt: skip
     if weight <= 0:
         return f"{judge}: what it calls relevant, people do not; its grades count against a pair (weight {weight:.2f})."
     if tau is None or math.isnan(tau):
         return f"{judge}: its order of the systems cannot be compared on this measure."
-    order = f"{judge}: its own order of the systems agrees with the order learned from people at tau {tau:.2f}"
-    among = "" if tau_top is None or math.isnan(tau_top) else f", and at {tau_top:.2f} among the best {top}"
+    order = f"{judge}: its own order of the systems has tau {tau:.2f} to the learned one"
+    order += "" if tau_top is None or math.isnan(tau_top) else f", {tau_top:.2f} among the best {top}"
+    if favoured:
+        return f"{order}, but it favours {few_of(favoured)}: do not compare these with others by its grades alone."
     if tau < agrees:
-        return f"{order}{among}: do not use it without labels."
-    if tau >= SURELY and tau_top is not None and tau_top >= agrees:
-        return f"{order}{among}: it orders the field and the best systems much as people do."
-    return f"{order}{among}: trust it for the order of the field, not among the best {top}."
+        return f"{order}: do not use it without labels."
+    if tau_top is not None and tau_top >= agrees:
+        return f"{order}: the labels changed little of it."
+    return f"{order}: trust it for the order of the field, not among the best {top}."
 
 
 def _skipped(reasons: Mapping[str, int]) -> str:
