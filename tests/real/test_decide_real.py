@@ -8,19 +8,15 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-import polars as pl
 import pytest
+from tracks import SETS, Track, taus
 
-import endoxa
-from endoxa.beliefs.learned import Judged, Universe, cross_fitted, learn, table_of
-from endoxa.comparisons import orders, prediction
+from endoxa.beliefs.learned import cross_fitted, table_of
+from endoxa.comparisons import prediction
 from endoxa.comparisons.posterior import places_of, posterior
 from endoxa.comparisons.robust import robust
 from endoxa.measures.grammar import parse
-from endoxa.pools.choosing import choose
-from endoxa.tables import Opinions
 
-SETS = {"covid-r1": "qrels.txt", "robust03": "qrels.txt.gz"}
 COUNTS = (1, 2, 5, 10, 20, 50)
 REDRAWS, COVERED = 20, 200
 BINS = ((0.5, 0.6), (0.6, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 0.95), (0.95, 1.01))
@@ -28,46 +24,9 @@ LEAST = {("covid-r1", 5): (0.87, 0.53), ("robust03", 5): (0.80, None), ("covid-r
          ("robust03", 20): (0.89, None)}  # fmt: skip
 
 
-class Track:
-    """Runs, judgments, the universe of the runs, and the official means."""
-
-    def __init__(self, name: str, folder) -> None:
-        self.name = name
-        self.run = endoxa.read(sorted(map(str, (folder / "runs").iterdir())))
-        self.judged = endoxa.read(folder / SETS[name], kind="qrels")
-        self.universe = Universe.of(self.run)
-        given = {(q, d): max(g, 0.0) for q, d, g in self.judged.frame.select("query", "item", "grade").iter_rows()}
-        self.truth = np.array([given.get(pair, 0.0) for pair in self.universe.rows.iter_rows()])
-        self.prior = learn(self.universe, Judged.of(self.universe, None), [1.0])
-
-    def official(self, measure: str) -> np.ndarray:
-        return np.nanmean(endoxa.measure(self.run, self.judged, [measure]).matrix(measure)[2], axis=1)
-
-    def labels(self, measure: str, count: int, seed: int) -> Opinions:
-        m = parse(measure)
-        drawn = choose(self.prior, m, count * len(self.universe.queries), rng=np.random.default_rng(seed))
-        rows = drawn.join(self.universe.rows.with_row_index("row"), on=["query", "item"], how="left")
-        deep = m.linear.k or self.universe.depth  # type: ignore[union-attr]
-        return Opinions.of(
-            drawn.select(
-                "query", "item", "propensity", pl.Series("grade", self.truth[rows["row"].to_numpy()]),
-                pl.lit("next").alias("selected_by"), pl.lit(1).alias("draw"), pl.lit(deep).alias("draw_depth"),
-            )
-        )  # fmt: skip
-
-    def learned(self, measure: str, labels: Opinions):
-        judged = Judged.of(self.universe, labels)
-        return learn(self.universe, judged, sorted({1.0, *judged.levels}))
-
-
 @pytest.fixture(scope="module", params=list(SETS))
 def track(request, folder) -> Track:
     return Track(request.param, folder(request.param))
-
-
-def taus(mean: np.ndarray, official: np.ndarray) -> tuple[float, float]:
-    best = np.argsort(-official)[: max(3, len(official) // 4)]
-    return orders.tau(mean, official), orders.tau(mean[best], official[best])
 
 
 @pytest.mark.parametrize("measure", ["AP", "nDCG@10"])

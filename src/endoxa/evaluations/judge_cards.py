@@ -117,7 +117,7 @@ def _cards(
                 "tau_top": tau_top,
             }
             grades += _by_grade(name, learned, share, weights)
-            favours += _favours(name, learned, share)
+            favours += favours_of(name, learned, share)
         rows.append(row)
     judges = pl.DataFrame([dict.fromkeys(JUDGES, None) | row for row in rows], schema=JUDGES).fill_nan(None)
     tables = {"judges": judges.with_columns(pl.col(pl.Float64).fill_null(np.nan))}
@@ -229,7 +229,7 @@ def _weights(learned: Learned, found: tuple[Measure, Posterior] | None) -> Float
     return weight + fit.b[place + 1 : place + 1 + judges] if judges > 1 else weight
 
 
-def _favours(name: str, learned: Learned, share: Floats) -> Iterator[dict[str, Any]]:
+def favours_of(name: str, learned: Learned, share: Floats) -> Iterator[dict[str, Any]]:
     """Whether the judge grades items that a system ranks high above items to which people gave the same grade.
 
     r and x are what is left of the judge's share, and of a system's predictor, after their means by the grade of people
