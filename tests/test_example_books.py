@@ -26,7 +26,9 @@ def run(source: str, names: dict[str, Any]) -> Any:
 
 
 def test_there_is_one_for_each_kind_of_reader() -> None:
-    assert BOOKS == ["organiser.ipynb", "photos.ipynb", "researcher.ipynb", "search-engineer.ipynb"]
+    assert BOOKS == [
+        "machine-judge.ipynb", "organiser.ipynb", "photos.ipynb", "researcher.ipynb", "search-engineer.ipynb",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BOOKS)
