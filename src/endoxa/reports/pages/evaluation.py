@@ -31,6 +31,13 @@ from endoxa.reports.text import undefined_note
 from endoxa.wording.evaluating import LIMITS_OF_CONSENSUS
 
 FOLDED = 4  # measures that have figures of their own; the first is open
+OF_JUDGES = {  # columns of the table of machine judges, with their heads and meaning
+    "weight": ("weight", "Weight: what its grades are worth in the learned belief."),
+    "tau": ("tau", "Tau: between its own order of the systems and the learned one."),
+    "tau_top": ("tau, best", "Tau, best: the same among the best systems."),
+    "others": ("kappa, others", "Kappa, others: agreement with the other judges together."),
+    "same": ("same again", "Same again: share of the pairs it graded more than once that have one grade."),
+}  # fmt: skip
 ROWS = 200  # rows of a data table before the middle is left out
 
 
@@ -452,20 +459,18 @@ def _machine_judges(evaluation: Evaluation) -> Section | None:
     table = evaluation.tables.get("judges")
     if table is None:
         return None
+    shown = [name for name in (*SHARES, *OF_JUDGES) if table[name].is_not_nan().any()]
     rows = [
         [
             cells.name(row["judge"]), cells.whole(row["graded"]), cells.whole(row["labelled"]),
-            *(cells.interval(row[name], row[f"{name}_lo"], row[f"{name}_hi"], 2) for name in SHARES),
-            *(cells.number(row[name], 2) for name in ("weight", "tau", "tau_top", "others", "same")),
+            *(cells.interval(row[name], row.get(f"{name}_lo"), row.get(f"{name}_hi"), 2) for name in shown),
         ]
         for row in table.iter_rows(named=True)
     ]  # fmt: skip
-    heads = ("judge", "graded", "labelled", *SHARES, "weight", "tau", "tau, best", "kappa, others", "same again")
-    note = (
-        "Sensitivity: share of what people call relevant that the judge calls relevant (at least half of its scale). "
-        "Weight: of its grades in the learned belief. Tau: between its own order of the systems and the learned one. "
-        "Kappa, others: agreement with the other judges together. Same again: share of repeated pairs with one grade."
-    )
+    heads = ("judge", "graded", "labelled", *(OF_JUDGES.get(name, (name, ""))[0] for name in shown))
+    note = " ".join(OF_JUDGES[name][1] for name in shown if name in OF_JUDGES)
+    if "sensitivity" in shown:
+        note = f"A judge calls a pair relevant from half of its scale on. {note}"
     grids = [Grid("Machine judges beside people", heads, rows, note=note)]
     if "judge_grades" in evaluation.tables:
         grids += [_by_grade(evaluation), _favours(evaluation)]
@@ -487,7 +492,7 @@ def _by_grade(evaluation: Evaluation) -> Grid:
 
 def _favours(evaluation: Evaluation) -> Grid:
     rows = [
-        [cells.name(judge), _system(evaluation, system), cells.signed(favour, 1), cells.number(q, 3)]
+        [cells.name(judge), _system(evaluation, system), cells.signed(favour, 1), cells.chance(q, 3)]
         for judge, system, favour, q in evaluation.tables["favours"].sort("favour", descending=True).iter_rows()
     ]
     note = (
