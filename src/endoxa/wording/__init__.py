@@ -8,11 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from endoxa.wording import backtesting, believing, comparing, evaluating, studying
+from endoxa.wording import backtesting, believing, comparing, evaluating, grading, studying
 from endoxa.wording.phrases import Template
 
 CATALOGUE: Mapping[str, Template] = (
-    {"text": "{text}"} | backtesting.NOTES | believing.NOTES | comparing.NOTES | evaluating.NOTES | studying.NOTES
+    {"text": "{text}"}
+    | backtesting.NOTES
+    | believing.NOTES
+    | comparing.NOTES
+    | evaluating.NOTES
+    | grading.NOTES
+    | studying.NOTES
 )
 
 
