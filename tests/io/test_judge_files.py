@@ -228,7 +228,7 @@ def test_a_request_file_of_others_is_refused(tmp_path: Path) -> None:
         tmp_path, "r.jsonl", lines([{"query": {"text": "x", "qid": "q"}, "candidates": [{"docid": "d", "doc": {}}]}])
     )
     assert "no text is among those of the request file" in refused(path, other).problem
-    assert refused(other).problem == "the file only names pairs"
+    assert refused(other).problem == "the file holds ids of pairs, but no grades"
 
 
 def test_a_table_of_ids_names_the_pairs_of_batch_output(tmp_path: Path) -> None:
@@ -391,6 +391,10 @@ BAD: dict[str, tuple[str, str, str]] = {
         "r.json", json.dumps([{"id": "q|d", "fields": {}, "metadata": {"query_id": "q", "doc_id": "d"}, "responses": {},
                                "suggestions": {"a": {"value": 1}, "b": {"value": 2}}}]),
         "2 suggestions are numbers, and which is the grade is not known",
+    ),
+    "unknown words": (
+        "t.csv", "query,item,grade,model\nq,d,,m\nq,e,superb,m\nq,f,poor,m\n",
+        ":3: no grade is a number or a known word, such as 'superb'; expected a number, or yes, no",
     ),
     "a column of lists": ("t.jsonl", '{"query": "q", "item": "d", "grade": [1], "model": "m"}\n', "holds List(Int64)"),
 }  # fmt: skip

@@ -204,7 +204,8 @@ def _json_look(source: Source, line: bytes, wanted: Wanted) -> Look:
         return Look("judge", "jsonl")
     if row is not None and (lists := names_of_row(row, source.label)) is not None:
         return Look(_held(lists, source.label, wanted), "lists")
-    if len(known(columns) & COLUMN_NAMES) > 1 or ".jsonl" in source.path.suffixes or wanted not in DOCUMENTS:
+    lines = not {".jsonl", ".ndjson"}.isdisjoint(source.path.suffixes)
+    if len(known(columns) & COLUMN_NAMES) > 1 or lines or wanted not in DOCUMENTS:
         return Look(kind_of(columns, source.label, wanted), "jsonl")
     document = document_of(source)
     if wanted != "judge":

@@ -82,7 +82,9 @@ def read_gradings(
     )
     judged = [one for one in found if one.part is not None or one.tool is not None]
     if not judged:
-        raise FileError(found[0].source.label, "the file only names pairs", "give the files of the judges too")
+        raise FileError(
+            found[0].source.label, "the file holds ids of pairs, but no grades", "give the files of the judges too"
+        )
     return _joined([one.source for one in judged], [_gradings(one, pairs, report) for one in judged])
 
 

@@ -42,7 +42,7 @@ def grade_in(value: Any) -> float | None:
         value = value[0]
     if not isinstance(value, dict):
         return number_of(value)
-    found = {name: number for name in NAMES if (number := number_of(value.get(name))) is not None}
+    found = {name: number for name in NAMES if name in value and (number := number_of(value[name])) is not None}
     if "O" in found and found.keys() <= OVERALL:
         return found["O"]
     return next(iter(found.values())) if len(found) == 1 else None

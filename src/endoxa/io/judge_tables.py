@@ -18,6 +18,7 @@ from endoxa.io.layouts import sort_of
 from endoxa.later import pl
 from endoxa.tables import ASIDE, Gradings, Opinions, rename_known, require
 from endoxa.tables.checks import OTHER_NAMES, cast, first_true, refuse_null
+from endoxa.tables.grade_words import EXPECTED
 from endoxa.tables.gradings import NAME, SCALE, WHAT
 
 JUDGES = ("judge", "model", "source", *(name for name in OTHER_NAMES["source"] if name not in {"judge", "iteration"}))
@@ -66,6 +67,10 @@ def part_of(rows: pl.DataFrame, *, lenient: bool = False) -> Part:
     )  # fmt: skip
     given = cast(given, {"least": pl.Float64, "most": pl.Float64}, WHAT)
     given = given.with_columns(reason.alias("reason"))
+    word = given["reason"] == NO_NUMBER
+    if given["grade"].is_null().all() and (row := first_true(word)) is not None:
+        problem = f"no grade is a number or a known word, such as {rows['grade'].cast(pl.String)[row]!r:.60}"
+        raise TableError(problem, remedy=EXPECTED, row=row + 1, table=WHAT)
     missing = given.drop_nulls("reason").group_by("reason", maintain_order=True).agg(pl.len(), pl.col("row").first())
     kept = given.filter(pl.col("reason").is_null())
     _refuse_twice(kept)

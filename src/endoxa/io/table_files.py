@@ -475,10 +475,11 @@ def _json_lines(source: Source, data: bytes) -> Iterator[tuple[int, dict[str, An
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the object of JSON with these pairs; refuse a key that it has twice."""
-    twice = _repeated([name for name, _ in pairs])
-    if twice is not None:
-        raise TextError(f"the object has the key {shortened(twice)} twice")
-    return dict(pairs)
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = _repeated([name for name, _ in pairs])
+        raise TextError(f"the object has the key {shortened(str(twice))} twice")
+    return found
 
 
 def _repeated(names: list[str]) -> str | None:
