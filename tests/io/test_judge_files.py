@@ -241,6 +241,10 @@ def test_a_table_of_ids_names_the_pairs_of_batch_output(tmp_path: Path) -> None:
     found = read_gradings([output, table])
     assert pairs(found) == [("q1", "d1", 2.0), ("q1", "d2", 1.0)]
     assert dict(found.skipped) == {"the id is not in the table of ids": 1}
+    other = forms.anthropic_batch(tmp_path, GRADES)  # whose ids tell the pairs themselves
+    other.write_text(other.read_text().replace(JUDGE, "b"))
+    both = read_gradings([output, table, other])
+    assert both.frame.group_by("judge").len().sort("judge").rows() == [("b", 8), (JUDGE, 2)]
 
 
 # ---- no opinion ---------------------------------------------------------------------------------------
@@ -349,10 +353,12 @@ def test_probabilities_are_on_a_scale_of_0_to_1(tmp_path: Path) -> None:
 
 
 def test_rows_of_people_are_left_out_and_counted(tmp_path: Path) -> None:
-    rows = "ann,person,q,d1,1,\nm,judge,q,d1,0,main\nm,judge,q,d2,1,gold\nb,system,q,d1,1,\n"
+    rows = "x,robot,q,d1,1,\nann,person,q,d1,1,\nm,judge,q,d1,0,main\nm,judge,q,d2,1,gold\nb,system,q,d1,1,\n"
     found = read_gradings(saved(tmp_path, "t.csv", "source,kind,query,item,grade,role\n" + rows))
     assert said(found) == {("m", "q", "d1", 1, 0.0)}
-    assert dict(found.skipped) == {"by a person": 1, "to test the judge": 1, "by a system": 1}
+    assert dict(found.skipped) == {
+        "of kind robot": 1, "by a person": 1, "to test the judge": 1, "by a system": 1
+    }  # fmt: skip
 
 
 # ---- refused ------------------------------------------------------------------------------------------
@@ -425,10 +431,14 @@ def test_lenient_skips_what_cannot_be_read(tmp_path: Path) -> None:
     path = saved(
         tmp_path, "o.jsonl", lines([chat("q|d", "1")]) + "{\n" + lines([{"custom_id": 3, "response": 5, "error": None}])
     )
-    assert len(read_gradings(path, lenient=True, report=reports.append)) == 1
+    found = read_gradings(path, lenient=True, report=reports.append)
+    assert said(found) == {(JUDGE, "q", "d", 1, 1.0)}
     assert [(one.count, one.first[0].line) for one in reports] == [(2, 2)]
-    path = saved(tmp_path, "t.csv", "query,item,grade\nq,d,1\nq,,1\nq\n")
-    assert dict(read_gradings(path, lenient=True).skipped) == {"query or item is missing": 1}
+    assert found.notes[0].facts["reasons"] == [["the line cannot be read", 2, 2]]
+    assert found.notes[0].facts["rows"] == 3
+    path = saved(tmp_path, "t.csv", "query,item,grade\nq,d,1\nq\nq,,1\nq,e,\n")
+    reasons = read_gradings(path, lenient=True).notes[0].facts["reasons"]
+    assert reasons == [["query or item is missing", 1, 4], ["no grade", 1, 5], ["the line cannot be read", 1, 3]]
     path = saved(tmp_path, "q.txt", "q 0 d 1\nq 0 d\n")
     assert len(read_gradings(path, lenient=True)) == 1
 

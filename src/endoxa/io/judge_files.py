@@ -38,6 +38,7 @@ from endoxa.wording.grading import reasons_of
 NOBODY = {"0", "1", "Q0", "q0", "-"}  # in TREC's second column
 TABLES: set[Format] = {"csv", "tsv", "jsonl", "json", "parquet"}
 SKIPPED = "gradings.skipped"
+UNREAD = "the line cannot be read"
 REMEDY = f"expected {GRADED}"
 
 
@@ -217,9 +218,10 @@ def _with_lines(source: Source, form: Format, part: Part) -> Part:
     if form not in {"csv", "tsv", "jsonl"} or not part.missing:
         return replace(part, missing={reason: (count, None) for reason, (count, _) in part.missing.items()})
     last = max(row for _, row in part.missing.values() if row is not None)
-    lines = [line for line, _ in islice(lines_of(source, text_of(source), form), last)]
+    rows = (line for line, row in lines_of(source, text_of(source), form) if isinstance(row, dict))
+    lines = dict(enumerate(islice(rows, last), 1))
     return replace(
-        part, missing={reason: (count, lines[row - 1]) for reason, (count, row) in part.missing.items() if row}
+        part, missing={reason: (count, lines.get(row or 0)) for reason, (count, row) in part.missing.items()}
     )
 
 
@@ -301,14 +303,16 @@ def _gradings(found: Found, pairs: Pairs, report: Report | None) -> Gradings:
     except TableError as error:
         raise FileError.of(error, source.label) from None
     missing = {**part.missing, **{reason: (count, None) for reason, count in gradings.skipped.items()}}
+    errors = tuple(FileError(source.label, reason, line=first) for reason, (_, first) in missing.items())
+    skipped = found.skipped + Skipped(source.label, sum(count for count, _ in missing.values()), errors)
+    if (unread := found.skipped).count:
+        missing[UNREAD] = unread.count, unread.first[0].line if unread.first else None
     reasons = [[reason, count, first] for reason, (count, first) in missing.items()]
     if not len(gradings):
         listed = f" ({reasons_of(reasons)})" if reasons else ""
         raise FileError(source.label, f"no grade of a machine judge can be taken from the file{listed}", REMEDY)
-    errors = tuple(FileError(source.label, reason, line=first) for reason, (_, first) in missing.items())
-    skipped = found.skipped + Skipped(source.label, sum(count for count, _ in missing.values()), errors)
     if report is not None and skipped.count:
         report(skipped)
     if reasons:
-        notes += (warning(SKIPPED, file=source.label, rows=part.total, reasons=reasons),)
+        notes += (warning(SKIPPED, file=source.label, rows=part.total + unread.count, reasons=reasons),)
     return Gradings(gradings.frame, {reason: count for reason, (count, _) in missing.items()}, notes)

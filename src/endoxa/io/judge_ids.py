@@ -61,7 +61,8 @@ class Pairs:
         A row names its pair by query and item, by one id that packs both, or (True) by the texts of both.
         """
         ids = [ids[0] for ids, _ in named if len(ids) == 1]
-        packed = split(ids, label) if ids and self.packed is None else self.packed or {}
+        listed = self.packed is not None and any(one in self.packed for one in ids)
+        packed = self.packed if self.packed is not None and listed else split(ids, label) if ids else {}
         texts = iter(self._of_texts([(ids[0], ids[1]) for ids, are_texts in named if are_texts], label))
         return [
             next(texts) if are_texts else packed.get(ids[0], UNLISTED) if len(ids) == 1 else (ids[0], ids[1])

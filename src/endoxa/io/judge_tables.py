@@ -58,9 +58,10 @@ def part_of(rows: pl.DataFrame, *, lenient: bool = False) -> Part:
     if (row := first_true(~given["scale"].str.contains(SCALE))) is not None:
         problem = f"scale {given['scale'][row]!r:.40} is not understood"
         raise TableError(problem, remedy="write its ends, like 0-3", row=row + 1, table=WHAT)
+    others = pl.col("kind").replace_strict(NOT_JUDGES, default=pl.format("of kind {}", "kind"))
     reason = (
         pl.when(unnamed).then(pl.lit(UNNAMED))
-        .when(pl.col("kind") != "judge").then(pl.col("kind").replace(NOT_JUDGES))
+        .when(pl.col("kind") != "judge").then(others)
         .when(pl.col("role").is_in(ASIDE)).then(pl.lit("to test the judge"))
         .when("empty").then(pl.lit(EMPTY))
         .when(pl.col("grade").is_null()).then(pl.lit(NO_NUMBER))
