@@ -118,6 +118,22 @@ def test_the_second_column_of_qrels_names_judges_only_if_there_are_several(secon
     assert read_gradings(path).judges == ["one"]
     path = saved(tmp_path, "two.txt", "q1 small d1 1\nq1 large d1 0\n")
     assert read_gradings(path).judges == ["large", "small"]
+    for name, text in (("all", "q1 small d1 1\nq2 small d1 0\n"), ("mixed", "q1 0 d1 1\nq1 Q0 d2 0\n")):
+        assert read_gradings(saved(tmp_path, f"{name}.txt", text)).judges == [name]
+
+
+def test_what_marks_a_table_as_that_of_a_machine(tmp_path: Path) -> None:
+    marks = {
+        "model": "judge",
+        "judge,repeat": "judge",
+        "judge": "opinions",
+        "annotator": "opinions",
+        "model,kind": "opinions",
+    }
+    for at, (columns, kind) in enumerate(marks.items()):
+        cells = ",".join({"repeat": "1", "kind": "person"}.get(name, "x") for name in columns.split(","))
+        assert sniff(saved(tmp_path, f"{at}.csv", f"query,item,grade,{columns}\nq,d,1,{cells}\n")) == kind, columns
+    assert sniff(saved(tmp_path, "r.csv", "query,item,score,model\nq,d,2.5,x\n")) == "run"
 
 
 def test_a_bundle_gives_the_opinions_of_its_machine_judges(tmp_path: Path) -> None:
@@ -177,6 +193,14 @@ def test_texts_stand_for_ids_and_a_note_says_so(tmp_path: Path) -> None:
         endoxa.read(path)
 
 
+def test_texts_of_rows_without_a_grade_need_no_ids(tmp_path: Path) -> None:
+    row = {"id": "7", "fields": {"query": "why", "text": "so"}, "metadata": {}, "suggestions": {}, "responses": {}}
+    rows = [*json.loads(forms.argilla(tmp_path, GRADES).read_text()), row]
+    found = read_gradings(saved(tmp_path, "r.json", json.dumps(rows)))
+    assert said(found) == EXPECTED
+    assert [one.code for one in found.notes] == ["gradings.skipped"]
+
+
 def test_texts_are_looked_up(tmp_path: Path) -> None:
     path = forms.umbrela(tmp_path / "f", GRADES)
     queries, items = forms.texts(tmp_path, GRADES)
@@ -222,6 +246,15 @@ def test_passages_with_the_same_text_take_turns(tmp_path: Path) -> None:
     assert pairs(found) == [("q1", "d1", 2.0), ("q1", "d2", 0.0)]
 
 
+def test_an_answer_to_no_request_is_counted(tmp_path: Path) -> None:
+    """With fewer answers than requests their order tells nothing."""
+    rows = forms.umbrela_rows(GRADES)[:3]
+    rows[1] |= {"passage": "another text"}
+    found = read_gradings([saved(tmp_path, "u.jsonl", lines(rows)), forms.umbrela_requests(tmp_path, GRADES)])
+    assert pairs(found) == [("q1", "d1", 2.0), ("q1", "d3", 1.0)]
+    assert found.notes[0].facts["reasons"] == [["the text is not known", 1, 2]]
+
+
 def test_a_request_file_of_others_is_refused(tmp_path: Path) -> None:
     path = forms.umbrela(tmp_path, GRADES)
     other = saved(
@@ -262,23 +295,24 @@ def test_failures_of_openai_are_counted_with_their_first_line(tmp_path: Path) ->
         {"id": "b", "custom_id": "q1|d6", "response": {"status_code": 429, "body": limited}, "error": None},
         chat("q1|d7", '{"relevance": 1, "score": 0.5}'),
         {"id": "b", "custom_id": "q1|d8", "response": {"status_code": 500, "body": "oops"}, "error": None},
+        chat("q1|d9", "3", finish_reason="content_filter"),
     ]
     path = saved(tmp_path, "o.jsonl", lines(rows))
     found = read_gradings(path)
     assert pairs(found) == [("q1", "d1", 2.0)]
     assert dict(found.skipped) == {
         "refused": 1, "the reply is cut off": 1, "no grade in the reply": 2, "the request failed (batch_expired)": 1,
-        "the request failed (rate_limit_exceeded)": 1, "the request failed": 1,
+        "the request failed (rate_limit_exceeded)": 1, "the request failed": 1, "content filter": 1,
     }  # fmt: skip
     (one,) = found.notes
-    assert (one.kind, one.code, one.facts["rows"]) == ("warning", "gradings.skipped", 8)
+    assert (one.kind, one.code, one.facts["rows"]) == ("warning", "gradings.skipped", 9)
     assert one.facts["reasons"][2] == ["no grade in the reply", 2, 4]
     assert str(one) == (
-        f"{path}: 7 of 8 rows hold no grade of a machine judge and are left out; refused: 1 (line 2), the reply is cut "
+        f"{path}: 8 of 9 rows hold no grade of a machine judge and are left out; refused: 1 (line 2), the reply is cut "
         "off: 1 (line 3), no grade in the reply: 2 (first in line 4), the request failed (batch_expired): 1 (line 5), "
-        "the request failed (rate_limit_exceeded): 1 (line 6), and 1 more"
+        "the request failed (rate_limit_exceeded): 1 (line 6), and 2 more"
     )
-    with pytest.warns(SkippedLinesWarning, match="7 lines skipped"):
+    with pytest.warns(SkippedLinesWarning, match="8 lines skipped"):
         endoxa.read(path)
 
 
@@ -441,6 +475,9 @@ def test_lenient_skips_what_cannot_be_read(tmp_path: Path) -> None:
     assert reasons == [["query or item is missing", 1, 4], ["no grade", 1, 5], ["the line cannot be read", 1, 3]]
     path = saved(tmp_path, "q.txt", "q 0 d 1\nq 0 d\n")
     assert len(read_gradings(path, lenient=True)) == 1
+    reports.clear()
+    assert not read_gradings(forms.qrels(tmp_path, GRADES), lenient=True, report=reports.append).notes
+    assert not reports
 
 
 def test_nothing_read_is_lost_when_another_file_is_bad(tmp_path: Path) -> None:

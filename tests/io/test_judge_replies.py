@@ -43,6 +43,7 @@ GRADES: dict[str, float | None] = {
     "7 of 10": None,
     '{"relevance": 3, "score": 0.5}': None,
     '{"M": 2, "T": 1}': None,
+    '{"O": 2, "relevance": 1}': None,
     '{"reason": "2"}': None,
     '{"relevance": null}': None,
     '{"relevance": [2]}': None,
