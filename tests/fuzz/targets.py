@@ -292,6 +292,74 @@ def objects(data: bytes, folder: Path) -> None:
         measure(*choice(data, (some_run(), value), (value, some_run())), ["AP"])
 
 
+CHAT = (
+    b'{"id": "b", "custom_id": "q1|d1", "response": {"status_code": 200, "body": {"model": "m", "choices": '
+    b'[{"message": {"content": "{\\"relevance\\": 2}", "refusal": null}, "finish_reason": "stop"}]}}, "error": null}\n'
+)
+JUDGED = [
+    CHAT + CHAT.replace(b"q1|d1", b"q1|d2").replace(b'{\\"relevance\\": 2}', b"##final score: 1"),
+    b'{"custom_id": "q|d", "response": {"body": {"model": "m", "status": "completed", "output": [{"type": "message", '
+    b'"content": [{"type": "output_text", "text": "```json {\\"O\\": 1}```"}]}]}}, "error": null}\n',
+    b'{"custom_id": "q|d", "result": {"type": "succeeded", "message": {"model": "m", "content": [{"type": "text", '
+    b'"text": "2"}, {"type": "tool_use", "input": {"grade": 1}}], "stop_reason": "end_turn"}}}\n',
+    b'{"model": "m", "query": "a", "passage": "b", "prediction": "3", "judgment": 3, "result_status": 1}\n',
+    b'{"qid": "q", "docid": "d", "candidate_text": "t", "nuggets": [{"text": "n", "assignment": "support"}]}\n',
+    b'[{"id": "q|d", "fields": {"query": "a", "text": "b"}, "metadata": {"query_id": "q", "doc_id": "d"}, '
+    b'"responses": {}, "suggestions": {"r": {"value": 2, "agent": "m"}}}]',
+    b'[{"data": {"query_id": "q", "doc_id": "d"}, "annotations": [], "predictions": [{"model_version": "m", "result": '
+    b'[{"type": "choices", "value": {"choices": ["2 good"]}}]}]}]',
+    b'{"instance_id": "q|d", "annotator_origin": {"kind": "llm", "model": "m"}, "labels": {"r": {"2": "2"}}}\n',
+    b"query,item,grade,model,repeat,scale\nq,d,2,m,1,0-3\nq,d,1 poor,m,2,0-3\n",
+    b'{"judge": "m", "query": "q", "item": "d", "repeat": 1, "grade": 1, "scale": "0-3", "reply": "1", "tokens": 7}\n',
+    b"query\titem\tprobability\nq\td\t0.5\n",
+    b"q Q0 d1 1\nq Q0 d2 0\n",
+    b"q a d1 yes\nq b d1 no\n",
+]
+MARKS = (
+    '"custom_id"',
+    '"response"',
+    '"result"',
+    '"choices"',
+    '"output"',
+    '"content"',
+    '"judgment"',
+    '"nuggets"',
+    '"model"',
+)
+
+
+@target("gradings", lambda: JUDGED, *MARKS, "[", "]", "}", "{", ":", ",", "|", "0-3", "```", *WORDS, share=ANY)
+def gradings(data: bytes, folder: Path) -> None:
+    """Files of machine judges; what is recognised as one is read as opinions too."""
+    from endoxa.io.judge_files import read_gradings
+
+    path = kept(data, folder, choice(data, "f", "f.jsonl", "f.csv"))
+    with suppress(EndoxaError):
+        if sniff(path) == "judge":
+            assert set(read(path).frame["kind"]) == {"judge"}, "a machine judge is read as something else"
+    found = read_gradings(path, lenient=choice(data, False, True))
+    assert len(found) and found.frame["grade"].is_finite().all(), "gradings without a grade"
+
+
+REQUESTED = b'{"query": {"text": "a", "qid": "q"}, "candidates": [{"doc": {"segment": "b"}, "docid": "d"}]}\n'
+
+
+@target(
+    "gradings-beside", lambda: [REQUESTED, b"custom_id,query,item\nq1|d1,q,d\n", b"item,text\nd,b\n"], *WORDS, share=ANY
+)
+def gradings_beside(data: bytes, folder: Path) -> None:
+    """What names the pairs of a judge's file: requests, ids, texts of items."""
+    from endoxa.io.judge_files import read_gradings
+
+    beside = kept(data, folder, named(data, "beside"))
+    texts, batch = kept(JUDGED[3], folder, "texts.jsonl"), kept(JUDGED[0], folder, "batch.jsonl")
+    with suppress(EndoxaError):
+        read_gradings(texts, items=beside)
+    with suppress(EndoxaError):
+        read_gradings([batch, beside])
+    read_gradings([texts, beside])
+
+
 @target("costs", lambda: [b"system,phase,items,seconds,bytes,median,p95\na,query,3,1.5,20,0.1,0.2\n"], *WORDS)
 def costs(data: bytes, folder: Path) -> None:
     read_costs(kept(data, folder, "f.csv"))

@@ -16,6 +16,7 @@ import endoxa
 from endoxa.errors import FileError
 from endoxa.io.bundles import read_bundle
 from endoxa.io.formats import COLUMNS, Kind
+from endoxa.io.judge_files import read_gradings
 from endoxa.io.norm_files import read_norms
 from endoxa.io.read import read
 from endoxa.io.run_files import map_blocks
@@ -40,6 +41,8 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "read_pairs": read_pairs,
     "read_vectors": read_vectors,
     "read_bundle": read_bundle,
+    "read_gradings": read_gradings,
+    "gradings, leniently": partial(read_gradings, lenient=True),
 }
 # These take a folder, bytes or a source that was recognised: their callers have the same law, or they have tests.
 ELSEWHERE = {
@@ -72,6 +75,11 @@ NOTHING = {
     "Parquet judgments": parquet(query=["q"], item=["d"], grade=[1.0]),
     "a Parquet belief": parquet(query=["q"], item=["d"], grade=[1.0], p=[0.5]),
     "Parquet lists": parquet(query_id=["q"], results=[["d"]]),
+    "a request that expired": b'{"custom_id": "q|d", "result": {"type": "expired"}}\n',
+    "a reply without choices": b'{"custom_id": "q|d", "response": {"body": {"choices": []}}, "error": null}\n',
+    "an unparsed reply": b'{"query": "q", "passage": "p", "judgment": 0, "result_status": 0}\n',
+    "no nugget": b'{"qid": "q", "docid": "d", "candidate_text": "t", "text": "t", "nuggets": []}\n',
+    "requests without answers": b'{"query": {"qid": "q", "text": "t"}, "candidates": []}\n',
 }
 HEADERS = {f"a header of {kind}": ",".join(columns).encode() + b"\n" for kind, columns in COLUMNS.items()}
 

@@ -28,6 +28,7 @@ from format_samples import (
     saved,
     trec,
 )
+from judge_file_samples import MACHINES
 from polars.testing import assert_frame_equal
 
 import endoxa
@@ -130,6 +131,17 @@ def test_every_form_of_judgments(form: str, usual: tuple[list[Path], Path], tmp_
         if name in {"labels", "decide", "fitted"} and judged.same is RELEVANT:
             continue  # labels that are all relevant teach nothing
         same(outcome(verb, runs, given), expected(name, runs, reference))
+
+
+@pytest.mark.parametrize("form", [form for form in MACHINES if form != "nuggets"])  # nuggets are graded from 0 to 1
+def test_every_form_of_a_machine_judge_has_the_same_grades(form: str, tmp_path: Path) -> None:
+    """They are opinions of kind judge, and otherwise what qrels with these grades hold."""
+    found = endoxa.read(MACHINES[form](tmp_path, GRADES)).frame
+    assert found["kind"].unique().to_list() == ["judge"]
+    rows = ["query", "item", "grade"]
+    assert_frame_equal(
+        found.select(rows).sort(rows), endoxa.read(qrels(tmp_path, GRADES)).frame.select(rows).sort(rows)
+    )
 
 
 @pytest.mark.parametrize("form", ["file: json_of_rows", "file: ms_marco", "pyterrier", "scored_docs"])

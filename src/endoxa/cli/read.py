@@ -21,6 +21,8 @@ def print_table(
     """Print what the table is and its first rows, or write it."""
     frame = table.to_polars()
     what = NAMES.get(type(table).__name__, f"a table of {type(table).__name__.lower()}")
+    if "kind" in frame.columns and set(frame["kind"].unique()) == {"judge"}:
+        what = "grades of machine judges (kind judge)"
     answer = f"{source} holds {what}: {frame.height:,} row{'' if frame.height == 1 else 's'}."
     if form == "table":
         output.say(answer)

@@ -75,7 +75,7 @@ def beside(
     panel = learned.universe.panel
     assert panel is not None
     warnings, notes = list(_left_out(panel)), [*_heard(learned, panel), *gradings.notes]
-    if gradings.skipped:
+    if gradings.skipped and not gradings.notes:  # of files, a note says more
         notes.append(note("judges.skipped", reasons=dict(gradings.skipped)))
     tables: dict[str, pl.DataFrame] = {}
     if panel.names:

@@ -3,7 +3,8 @@ tables by column names, JSON by its form (`json_documents`, `list_rows`).
 
 Answers have both `rank` and `relevance`, because `relevance` alone is another name for the grade of a judgment. A
 taxonomy of paths is not recognised: the caller must ask for it. A zip with bundle.json is a bundle of several tables.
-Rows with what was retrieved and what is relevant are of kind `both`: a run and judgments at once.
+Rows with what was retrieved and what is relevant are of kind `both`: a run and judgments at once. Grades are of kind
+`judge` if the file says that a machine gave them; a caller who knows it asks for this kind, and is told the format.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from endoxa.io import faults, msmarco
 from endoxa.io.beir import are_judgments
 from endoxa.io.faults import first_line
 from endoxa.io.json_documents import REMEDY, document_of
-from endoxa.io.list_rows import Names, names_of, names_of_row
+from endoxa.io.judge_tools import tool_of
+from endoxa.io.list_rows import Names, names_of, names_of_row, refuse_foreign
 from endoxa.io.sources import BOM, FIRST, PARQUET, ZIP, Source, Where, source_of
 from endoxa.io.trec_text import (
     QRELS,
@@ -38,7 +40,7 @@ from endoxa.tables.grade_words import GRADES
 
 Kind = Literal[
     "run", "qrels", "sampled", "opinions", "preferences", "belief", "labels", "taxonomy", "answers", "scores",
-    "comparison", "evaluation", "bundle", "both",
+    "comparison", "evaluation", "bundle", "both", "judge",
 ]  # fmt: skip
 Wanted = Literal["auto"] | Kind
 # Beside the obvious: `lists` are lines of JSON with a list each, `ranks` MS MARCO's runs, `words` qrels in words.
@@ -57,9 +59,11 @@ COLUMNS: dict[Kind, tuple[str, ...]] = {
     "comparison": ("measure", "system", "baseline", "difference"),
 }
 COLUMN_NAMES = {name for columns in COLUMNS.values() for name in columns}
-DOCUMENTS = {"auto", "run", "qrels", "sampled", "opinions", "belief"}  # kinds that JSON in one piece may hold
+DOCUMENTS = {"auto", "run", "qrels", "sampled", "opinions", "belief", "judge"}  # kinds that JSON in one piece may hold
 RENAME = "name the columns query, item and score (a run) or grade (judgments)"
 TABLES_ONLY = {"belief", "labels", "answers"}  # these kinds have no TREC text
+JUDGED = {"qrels", "sampled", "opinions"}  # judgments, whatever their form
+GRADED = "grades: qrels, a table of query, item and grade, or what a tool of machine judges writes"
 EVALUATION = b"endoxa-evaluation"
 MANIFEST = "bundle.json"  # the member that makes a zip a bundle
 JSON = re.compile(rb'[\[{][ \t\r]*(["\[{]|$)')  # how JSON begins; a query of TREC's text may begin with a brace too
@@ -106,11 +110,11 @@ def _decided(found: Look | None, wanted: Wanted) -> Look | None:
     """What a file is if `wanted`, by what it is in any case; None where that does not tell."""
     if found is None or found.kind == "bundle":
         return found
-    judged = wanted in {"qrels", "sampled", "opinions"}
+    judged = wanted in JUDGED
     if found.kind == "both":
         kind: Kind | None = "run" if wanted == "run" else "opinions" if judged else None
         return None if kind is None else Look(kind, found.format)
-    same = found.kind == wanted or (judged and found.kind == "opinions")
+    same = found.kind == wanted or (judged and found.kind in {"opinions", "judge"})
     same = same or (wanted in {"qrels", "opinions"} and found.kind in {"qrels", "sampled"})
     return found if same and (found.format != "json" or wanted in DOCUMENTS) else None
 
@@ -150,6 +154,7 @@ def _recognised(source: Source, wanted: Wanted) -> Look:
     if head.lstrip().startswith(b"{") and EVALUATION in head[:80]:
         return Look("evaluation", "json")
     tabs = columns_by_tabs(head)
+    asked, wanted = wanted, "auto" if wanted == "judge" else wanted
     tabs = 0 if tabs == 3 and wanted not in {"auto", "run"} else tabs  # only runs have three columns
     words = first_columns(head, tabs=tabs > 0)
     if words is None:
@@ -158,11 +163,11 @@ def _recognised(source: Source, wanted: Wanted) -> Look:
         raise FileError(source.label, "the JSON is empty", f"expected {_expected(wanted)}")
     line = head.lstrip(b" \t\r\n").split(b"\n", 1)[0]
     if JSON.match(line) and not (4 <= len(words) <= 6 and is_number(words[min(4, len(words) - 1)])):
-        return _json_look(source, line, wanted)
+        return _json_look(source, line, asked)
     for form, separator in SEPARATORS.items():
         names = header(line, separator) if separator.encode() in line else []
-        if len(names) > 1 and len(known(names) & COLUMN_NAMES) > 1:
-            return Look(kind_of(names, source.label, wanted), form)
+        if len(names) > 1 and (len(known(names) & COLUMN_NAMES) > 1 or are_gradings(names)):
+            return Look(kind_of(names, source.label, asked), form)
     refuse_cr(line, source.label, 1)
     if wanted != "taxonomy" and not _is_text(words):
         _refuse_foreign(head, source.label, wanted)
@@ -170,28 +175,47 @@ def _recognised(source: Source, wanted: Wanted) -> Look:
         what = "three columns by tabs, but more by blanks: this may be a run of MS MARCO or judgments"
         raise FileError(source.label, what, f"name the run with --run (in Python kind='run'); {msmarco.JUDGED}")
     marco = len(words) == 3 and wanted in {"auto", "run"}
+    if asked == "judge" and marco:
+        what = "the lines have three columns, which are no grades, and may be a run of MS MARCO"
+        raise FileError(source.label, what, f"expected {GRADED}")
     if marco and msmarco.are_ranks(head, source.label, wanted=wanted == "run", tabs=tabs > 0):
         return Look("run", "ranks")
     if len(words) == 4 and wanted == "auto":
         msmarco.refuse_ranks_with_scores(head, source.label)
     kind = _text_kind(words, source, wanted)
+    if asked == "judge" and kind not in JUDGED:
+        raise _no_grades(source, kind)
     worded = kind == "qrels" and len(words) > 3 and " ".join(words[3:]).lower() in GRADES
     return Look(kind, "words" if worded else "trec")
+
+
+def _no_grades(source: Source, kind: Kind) -> FileError:
+    """What was given as grades of a machine judge is of another kind."""
+    named = "preferences" if kind == "preferences" else f"a {kind}"
+    return FileError(source.label, f"the file holds {named}, not grades", f"expected {GRADED}")
 
 
 def _json_look(source: Source, line: bytes, wanted: Wanted) -> Look:
     """Lines of JSON with columns or with a list each, or one document."""
     row = _json_row(line)
+    columns = list(row or ())
+    graded = wanted in {"auto", "judge", *JUDGED} and are_gradings(columns)
+    if graded or (wanted == "judge" and tool_of(columns) is not None):
+        return Look("judge", "jsonl")
     if row is not None and (lists := names_of_row(row, source.label)) is not None:
         return Look(_held(lists, source.label, wanted), "lists")
-    columns = list(row or ())
-    if len(known(columns) & COLUMN_NAMES) > 1 or ".jsonl" in source.path.suffixes or wanted not in DOCUMENTS:
+    lines = not {".jsonl", ".ndjson"}.isdisjoint(source.path.suffixes)
+    if len(known(columns) & COLUMN_NAMES) > 1 or lines or wanted not in DOCUMENTS:
         return Look(kind_of(columns, source.label, wanted), "jsonl")
     document = document_of(source)
+    if wanted != "judge":
+        refuse_foreign(document.columns, source.label)
     if document.lists is not None:
         return Look(_held(document.lists, source.label, wanted), "json")
     if document.columns:
         return Look(kind_of(document.columns, source.label, wanted), "json")
+    if wanted == "judge" and document.sort == "run":
+        raise _no_grades(source, "run")
     if wanted != "auto":
         return Look("opinions" if wanted in {"qrels", "sampled"} else wanted, "json")
     if document.sort == "null":
@@ -211,7 +235,7 @@ def _held(lists: Names, label: str, wanted: Wanted) -> Kind:
     """The kind of a file whose rows hold lists."""
     if wanted == "auto":
         return "opinions" if lists.held == "qrels" else lists.held
-    asked: Kind = "opinions" if wanted in {"qrels", "sampled", "opinions"} else wanted
+    asked: Kind = "opinions" if wanted in {"judge", *JUDGED} else wanted
     if asked in {"run", "opinions"} and lists.held in {"both", "run" if asked == "run" else "qrels"}:
         return asked
     raise FileError(label, f"expected {asked}, found lists of what is {_WORD[lists.held]}", f"give a file of {asked}")
@@ -225,6 +249,8 @@ def kind_of(names: Iterable[str], label: str, wanted: Wanted = "auto") -> Kind:
     names = list(names)
     columns = f"the columns are {', '.join(names) or '(none)'}"
     asked = "opinions" if wanted in {"qrels", "sampled"} else wanted
+    if asked == "judge" or (asked in {"auto", "opinions"} and are_gradings(names)):
+        return "judge"  # if columns are missing, their reader names them
     if asked != "auto":
         found = known(names)
         kinds = [kind for kind, needed in COLUMNS.items() if set(needed) <= found]
@@ -282,6 +308,8 @@ def _refuse_foreign(head: bytes, label: str, wanted: Wanted) -> None:
 def kinds_of(names: Iterable[str]) -> list[Kind]:
     """Return the kinds of table that these columns may form: none, one, or several that cannot be distinguished."""
     names = set(names)
+    if are_gradings(names):
+        return ["judge"]
     if are_judgments(names):
         return ["opinions"]
     names = known(names)
@@ -300,6 +328,21 @@ def kinds_of(names: Iterable[str]) -> list[Kind]:
     return [kind for kind in COLUMNS if kind in found]
 
 
+def are_gradings(columns: Iterable[str]) -> bool:
+    """Whether the columns show that a machine gave the grades: a tool's rows, a model, or a judge and its repeats.
+
+    Where a column `kind` says who gave each grade, that counts. A score makes a run, whatever else there is.
+    """
+    names = set(columns)
+    tool = tool_of(names)
+    if tool is not None and tool.machine:
+        return True
+    found = known(names)
+    graded = {"query", "item"} <= found and not found.isdisjoint({"grade", "p"})
+    named = "model" in names or {"judge", "repeat"} <= names
+    return graded and named and found.isdisjoint({"kind", "score", "reading", "weight"})
+
+
 def _only_ranked(names: set[str]) -> bool:
     """Whether ranks are all that orders the items; with a source they may be people's answers."""
     return {"query", "item", "rank"} <= names and names.isdisjoint({"score", "grade", "p", "relevance", "source"})
@@ -315,7 +358,9 @@ def _expected(kind: Wanted) -> str:
     """Describe the content of a file of this kind, for an error message."""
     if kind == "auto":
         return "a run or judgments: write the file again"
-    if kind in {"run", "qrels", "sampled", "opinions"}:
+    if kind == "judge":
+        return GRADED
+    if kind == "run" or kind in JUDGED:
         return f"lines of {(RUN if kind == 'run' else QRELS).words}"
     paths = ", or lines like animals/birds/owls" if kind == "taxonomy" else ""
     return f"a table with the columns {', '.join(COLUMNS[kind])}{paths}"

@@ -11,6 +11,7 @@ from typing import Any
 from endoxa.errors import FileError, TableError, TextError
 from endoxa.frozen import dataclass
 from endoxa.io import faults
+from endoxa.io.judge_tools import tool_of
 from endoxa.io.layouts import MTEB, Layout, laid_out, model_of
 from endoxa.io.limits import refuse_cells
 from endoxa.io.list_rows import EXPECTED, Names, names_of_row, spread
@@ -66,11 +67,13 @@ def _document(source: Source, text: str, *, is_whole: bool) -> Document:
         value = _whole(source, text) if is_whole else _begun(text)
     except RecursionError:
         raise FileError(source.label, "the JSON is nested too deeply", NEITHER) from None
+    if isinstance(value, Mapping) and tool_of(value) is not None:
+        value = [value]  # a table of one row
     if isinstance(value, list):
         row = value[0] if value else None
         if not isinstance(row, Mapping):
             raise FileError(source.label, "the JSON is a list, but not of rows", NEITHER)
-        names = names_of_row(row, source.label)
+        names = None if tool_of(row) else names_of_row(row, source.label)  # a tool's rows are for their own reader
         return Document(tuple(map(str, row)), names, content=value, size=len(text.encode()))
     if not isinstance(value, Mapping):
         raise FileError(source.label, "the JSON is neither runs nor judgments", NEITHER)
@@ -179,15 +182,24 @@ def _blank(text: str, at: int) -> int:
 
 def rows_of_document(source: Source, kind: str) -> tuple[pl.DataFrame, list[int | None]]:
     """Return the rows of a document: of a run (score), of judgments (grade), or as they stand in a list of rows."""
-    document = document_of(source)
-    if document.content is None:
-        document = _document(source, text_of(source).decode(), is_whole=True)
+    document = _complete(source)
     if not isinstance(document.content, Layout):
         return _rows(source, document.content or [], kind, document.size)
     if kind != "run" and "system" in document.content.frame.columns:
         named = "MTEB's predictions" if document.mteb else "runs: {system: {query: {item: score}}}"
         raise FileError(source.label, f"the JSON holds {named}", f"give a file of {kind}")
     return document.content.rows(kind), []
+
+
+def objects_of_document(source: Source) -> list[Any]:
+    """Return the rows of a document that is a list of rows, as they stand; none of any other document."""
+    content = _complete(source).content
+    return content if isinstance(content, list) else []
+
+
+def _complete(source: Source) -> Document:
+    document = document_of(source)
+    return document if document.content is not None else _document(source, text_of(source).decode(), is_whole=True)
 
 
 def _rows(source: Source, found: list[Any], kind: str, size: int) -> tuple[pl.DataFrame, list[int | None]]:

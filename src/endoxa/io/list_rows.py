@@ -6,7 +6,7 @@ that a file of them is a run and judgments at once. Lists are in order of rank; 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
 from endoxa.errors import FileError, TableError
@@ -68,11 +68,16 @@ def names_of(columns: Iterable[str], lists: Iterable[str]) -> Names | None:
 
 def names_of_row(row: Mapping[str, Any], label: str = "<rows>") -> Names | None:
     """The columns of rows with lists, by the first row; rows of other tools that only look alike are refused."""
-    for signs, tool in FOREIGN.items():
-        if all(sign in row for sign in signs):
-            what = f"the rows are {tool}, which are not understood: their keys are {', '.join(map(str, row)):.200}"
-            raise FileError(label, what, EXPECTED)
+    refuse_foreign(row, label)
     return names_of(row, [name for name, value in row.items() if isinstance(value, list | tuple | dict)])
+
+
+def refuse_foreign(columns: Collection[Any], label: str) -> None:
+    """Refuse rows of other tools by the names of their columns."""
+    for signs, tool in FOREIGN.items():
+        if all(sign in columns for sign in signs):
+            what = f"the rows are {tool}, which are not understood: their keys are {', '.join(map(str, columns)):.200}"
+            raise FileError(label, what, EXPECTED)
 
 
 def spread(

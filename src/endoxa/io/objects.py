@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from endoxa.io.table_files import AnyTable
 
 # The kinds that a dict of numbers may have.
-NUMBERED = {"run": "run", "qrels": "opinions", "opinions": "opinions", "sampled": "opinions", "belief": "belief"}
+NUMBERED = {"run": "run", "qrels": "opinions", "opinions": "opinions", "sampled": "opinions", "belief": "belief",
+            "judge": "opinions"}  # fmt: skip
 Sort = Literal["run", "reference", "both", "either", "scores", "grades", "unknown"]
 ABSENT = {"NAType", "NaTType"}
 SAMPLE = 200  # entries of a dict that are looked at

@@ -91,7 +91,11 @@ def _read_file(
     from endoxa.io.table_files import metadata, read_paths, read_table
 
     source = source_of(where)
-    found = look(source, kind)
+    found = None if kind == "judge" else look(source, kind)
+    if found is None or found.kind == "judge":
+        from endoxa.io.judge_files import opinions_of_judges
+
+        return opinions_of_judges(source, lenient=reading["lenient"], report=reading["report"])
     if found.kind == "evaluation":
         if found.format == "json":
             return of_text(source, text_of(source).decode())

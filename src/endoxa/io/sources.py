@@ -46,7 +46,8 @@ BOM = b"\xef\xbb\xbf"
 JSON = {b"{", b"["}  # how it begins
 GZIP, ZSTD, PARQUET, ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1", b"PK\x03\x04"
 SUFFIXES = (
-    ".gz", ".zst", ".zstd", ".run", ".txt", ".trec", ".res", ".results", ".csv", ".tsv", ".jsonl", ".json", ".parquet",
+    ".gz", ".zst", ".zstd", ".run", ".txt", ".trec", ".res", ".results", ".csv", ".tsv", ".jsonl", ".ndjson", ".json",
+    ".parquet", ".qrels",
 )  # fmt: skip
 
 

@@ -109,7 +109,7 @@ def read_shown(path: Path, name: str, folder: Path, progress: Progress | None = 
     """
     if path.is_dir() and (texts := texts_of(path, name)) is not None:
         path = texts
-    rows = _in_folder(path) if path.is_dir() else _in_table(path, name)
+    rows = _in_folder(path) if path.is_dir() else shown_rows(path, name)
     found: list[tuple[str, str | None, str | None, str | None]] = []
     wrong: list[str] = []
     seen: set[str] = set()
@@ -168,7 +168,8 @@ def _words(path: Path) -> str:
         raise FileError(str(path), "is not UTF-8 text", "save it as UTF-8") from None
 
 
-def _in_table(path: Path, name: str) -> list[Row]:
+def shown_rows(path: Path, name: str) -> list[Row]:
+    """Return name, text and picture of each row of a table."""
     frame = read_any(path)
     named = next((one for one in (name, *OTHER_NAMES.get(name, ()), "_id", "id", "name") if one in frame.columns), None)
     if named is None or not {"text", "file"} & set(frame.columns):

@@ -23,6 +23,7 @@ from endoxa.io.beir import graded
 from endoxa.io.faults import first_line
 from endoxa.io.formats import COLUMNS, SEPARATORS, Format, Kind, damaged, header, lists_in
 from endoxa.io.json_documents import REMEDY, rows_of_document
+from endoxa.io.judge_tables import opinions_of_machines
 from endoxa.io.limits import refuse_cells, refuse_rows
 from endoxa.io.list_rows import EXPECTED as LISTED
 from endoxa.io.list_rows import Names, names_of_row, spread
@@ -89,7 +90,7 @@ def read_table(
                 raise FileError(source.label, "no row can be read", str(left_out.first[0]) if left_out.first else "")
         table = _table_of(source, rows, kind, form, name=name, ties=ties)
     except TableError as error:
-        wrong = _placed(source, rows, form, error, lines)
+        wrong = placed(source, rows, form, error, lines)
         if wrong.line is not None and not wrong.remedy and kind in {"run", "opinions"}:
             wrong = FileError(wrong.path, wrong.problem, CORRECT, wrong.line)
         raise wrong from None
@@ -158,7 +159,7 @@ def read_costs(place: Where) -> Costs:
     try:
         return Costs.of(rows)
     except TableError as error:
-        raise _placed(source, rows, form, error) from None
+        raise placed(source, rows, form, error) from None
 
 
 # The columns by which a bad row is located.
@@ -201,7 +202,7 @@ def belief_of(rows: pl.DataFrame, **settings: Any) -> Belief:
 
 OF: dict[Kind, Callable[[pl.DataFrame], AnyTable]] = {
     "opinions": Opinions.of, "preferences": Preferences.of, "belief": belief_of, "labels": Labels.of,
-    "taxonomy": Taxonomy.of, "answers": Answers.of,
+    "taxonomy": Taxonomy.of, "answers": Answers.of, "judge": opinions_of_machines,
 }  # fmt: skip
 
 
@@ -474,10 +475,11 @@ def _json_lines(source: Source, data: bytes) -> Iterator[tuple[int, dict[str, An
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the object of JSON with these pairs; refuse a key that it has twice."""
-    twice = _repeated([name for name, _ in pairs])
-    if twice is not None:
-        raise TextError(f"the object has the key {shortened(twice)} twice")
-    return dict(pairs)
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = _repeated([name for name, _ in pairs])
+        raise TextError(f"the object has the key {shortened(str(twice))} twice")
+    return found
 
 
 def _repeated(names: list[str]) -> str | None:
@@ -530,7 +532,7 @@ def _usable(source: Source, rows: pl.DataFrame, kind: Kind) -> tuple[pl.DataFram
     return rows.filter(kept).with_columns(value.filter(kept)), Skipped(source.label, int((~kept).sum()), errors)
 
 
-def _placed(
+def placed(
     source: Source, rows: pl.DataFrame, form: Format, error: TableError, lines: Sequence[int | None] = ()
 ) -> FileError:
     """Return a FileError with the line of the row that the table refused."""

@@ -26,7 +26,9 @@ def judgments(opinions: Opinions, path: str) -> list[Finding]:
     topics = frame["query"].n_unique()
     values = grades.to_numpy()
     span = f"grades {values.min():g} to {values.max():g}" if len(values) else "no grades"
-    found = [Finding("fine", f"{path}: {frame.height:,} judgments on {topics:,} topics, {span}")]
+    machines = frame.filter(pl.col("kind") == "judge").height
+    what = "judgments" if machines < max(frame.height, 1) else "grades of kind judge"
+    found = [Finding("fine", f"{path}: {frame.height:,} {what} on {topics:,} topics, {span}")]
 
     def warn(text: str) -> None:
         found.append(Finding("warning", f"{path}: {text}"))
@@ -41,8 +43,12 @@ def judgments(opinions: Opinions, path: str) -> list[Finding]:
     fractions = grades.filter(grades != grades.floor()).len()
     if fractions:
         warn(f"{fractions:,} grades are fractions; only 1 or more is relevant, unless -l says less")
-    if len(opinions.sources) > 1:
-        found.append(Finding("fine", f"{path}: {len(opinions.sources)} assessors: {', '.join(opinions.sources[:8])}"))
+    if 0 < machines < frame.height:
+        warn(f"{machines:,} judgments are by machine judges (kind judge), the others are not")
+    if len(opinions.sources) > 1 or machines:
+        who = "assessor" if machines < frame.height else "machine judge"
+        count = f"{len(opinions.sources)} {who}{'s' if len(opinions.sources) > 1 else ''}"
+        found.append(Finding("fine", f"{path}: {count}: {', '.join(opinions.sources[:8])}"))
     return found
 
 
