@@ -106,6 +106,6 @@ def _load(path: Path) -> Outcome | None:
     with suppress(*faults), path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
         facts = json.loads(str(stored["facts"]))
         parts = {part: Scored(*(stored[f"{part} {name}"] for name in COLUMNS)) for part in facts["sizes"]}
-        numbers = (facts[name] for name in ("train", "everywhere"))
-        return Outcome(tuple(facts["vocabulary"]), *numbers, parts, facts["sizes"], facts["regions"])
+        counts, vocabulary = facts["sizes"], tuple(facts["vocabulary"])
+        return Outcome(vocabulary, facts["train"], facts["everywhere"], parts, counts, facts["regions"])
     return None

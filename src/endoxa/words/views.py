@@ -51,7 +51,7 @@ class Views:
 
 def _roots(counts: Floats) -> Floats:
     total = counts.sum(axis=1, keepdims=True)
-    return np.sqrt(np.divide(counts, total, out=np.zeros(counts.shape), where=total > 0))
+    return np.asarray(np.sqrt(np.divide(counts, total, out=np.zeros(counts.shape), where=total > 0)))
 
 
 def _even(rows: Floats) -> Floats:
