@@ -13,6 +13,7 @@ import numpy as np
 from endoxa.engines import Material
 from endoxa.statistics import mixtures
 from endoxa.words.topics import topics_of
+from endoxa.words.views import Views
 from endoxa.words.visualness import Looking, base_mixtures, visualness, whitened
 
 PICTURES, REGIONS, WORDS, TOPICS = 1250, 8, 100, 25
@@ -20,8 +21,8 @@ LIMIT = 60.0  # seconds
 DRAWN, TRIED = 5, 10  # draws and words of the plain definition
 
 
-def collection() -> tuple[Material, list[str]]:
-    """Pictures whose regions look like their topic, and 100 words, half of which cling to topics."""
+def collection() -> tuple[Material, Views, list[str]]:
+    """Pictures that look like their topic, with their regions, and 100 words, half of which cling to topics."""
     rng = np.random.default_rng(0)
     topic = rng.integers(0, TOPICS, PICTURES)
     n = PICTURES * REGIONS
@@ -39,7 +40,10 @@ def collection() -> tuple[Material, list[str]]:
             words[at].append(f"word{number}")
     items = tuple(f"p{at:05d}" for at in range(PICTURES))
     counts = np.full(PICTURES, REGIONS, np.int64)
-    return Material(items, tuple(map(tuple, words)), columns, counts), [f"t{one}" for one in topic]
+    looks = rng.normal(size=(TOPICS, 1280))[topic] + 2 * rng.normal(size=(PICTURES, 1280))
+    colour, texture = (rng.dirichlet(np.full(width, 0.1), PICTURES) for width in (166, 120))
+    views = Views(looks, colour, texture, np.arange(PICTURES))
+    return Material(items, tuple(map(tuple, words)), columns, counts), views, [f"t{one}" for one in topic]
 
 
 def plain(material: Material, components: int) -> float:
@@ -57,12 +61,12 @@ def plain(material: Material, components: int) -> float:
 
 def main() -> None:
     """Seconds of the whole, by either null, and of the plain definition."""
-    material, categories = collection()
+    material, views, categories = collection()
     print(f"\nvisualness: {WORDS} words, {PICTURES * REGIONS:,} regions of {PICTURES:,} pictures, {TOPICS} topics")
     components = 0
     for null in ("pictures", "topics"):
         begun = time.perf_counter()
-        found = visualness(material, topics_of(categories), looking=Looking(null=null))
+        found = visualness(material, views, topics_of(categories), looking=Looking(null=null))
         taken = time.perf_counter() - begun
         components = found.components
         visual = len(found.visual)

@@ -363,7 +363,9 @@ def words_visual(_: Path) -> dict[str, Any]:
     from endoxa.verbs.visual import visual
 
     found = visual("emoji", least=LEAST, iterated=True, home=HOME / "emoji", seed=SEED)
-    rows = found.frame.select("word", "n", "excess", "z", "p", "q", "E", "selected_E")
+    rows = found.frame.select(
+        "word", "call", "n", "V", "half", "A", "B", "D", "p", "q", "excess_z", "E", "selected_E"
+    )  # fmt: skip
     goes = float(stats.spearmanr(rows["E"], rows["n"]).statistic)
     words = rows.rename({"n": "pictures", "E": "entropy", "selected_E": "selected"}).to_dicts()
     return {"corpus": "emoji", "null": found.null, "words": words, "colours": COLOURS, "entropy_size": goes}

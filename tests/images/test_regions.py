@@ -9,7 +9,7 @@ import pytest
 from endoxa.engines import Descriptor
 from endoxa.errors import TextError
 from endoxa.images import Picture
-from endoxa.images.features import GROUPS, NAMES, Regions, describe_regions
+from endoxa.images.features import GROUPS, NAMES, Cells, Regions, Touching, describe_regions, neighbours_of, shape_near
 from endoxa.images.segment import segment
 
 
@@ -101,3 +101,36 @@ def test_odd_pictures_have_finite_rows(shape: tuple[int, int]) -> None:
 def test_settings_that_cannot_be_are_refused(wrong: dict[str, object], says: str) -> None:
     with pytest.raises(TextError, match=says):
         Regions(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("count", "shape"),
+    [(1, (1, 1)), (2, (1, 2)), (3, (2, 2)), (4, (2, 2)), (6, (2, 3)), (7, (2, 4)), (8, (2, 4)), (9, (3, 3)),
+     (10, (2, 5)), (12, (3, 4)), (14, (3, 5)), (16, (4, 4)), (20, (4, 5))],
+)  # fmt: skip
+def test_the_grid_nearest_to_a_number_of_regions(count: int, shape: tuple[int, int]) -> None:
+    assert shape_near(count) == shape
+
+
+def test_a_grid_of_cells_covers_the_picture_in_its_own_shape() -> None:
+    wide = Picture(np.random.default_rng(0).integers(0, 256, (40, 60, 3)).astype(np.uint8))
+    upright = Picture(wide.pixels.transpose(1, 0, 2).copy())
+    for picture, columns in ((wide, 4), (upright, 2)):
+        _, labels = Cells(count=8).regions(picture)
+        assert labels.max() == 7 and labels.min() == 0 and len(np.unique(labels[0])) == columns
+    assert len(Cells(count=8).describe(wide)["size"]) == 8
+
+
+def test_neighbours_are_the_regions_that_touch() -> None:
+    labels = np.array([[0, 0, 1], [0, 0, 2], [3, -1, 2]], np.int32)
+    assert [f"{int(bits):04b}" for bits in neighbours_of(labels)] == ["1110", "0101", "0011", "0001"]
+    assert neighbours_of(np.zeros((2, 2), np.int32)).tolist() == [0]
+
+
+def test_regions_and_their_neighbours() -> None:
+    own, touching = Regions(count=4).describe(scene()), Touching(count=4).describe(scene())
+    for name, rows in own.items():
+        np.testing.assert_array_equal(rows, touching[name])
+    bits = touching["neighbours"]
+    matrix = (bits[:, None] >> np.arange(len(bits))) & 1
+    assert (matrix == matrix.T).all() and not matrix.diagonal().any() and matrix.any()

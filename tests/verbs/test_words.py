@@ -19,6 +19,7 @@ from endoxa.images.corpus import Corpus
 from endoxa.images.features import describe_regions
 from endoxa.images.scenes import Scene, draw
 from endoxa.images.segment import by_size, largest, segment
+from endoxa.reports.pages.word_studies import answer
 from endoxa.verbs.compose import compose
 from endoxa.verbs.words import annotate, evaluation, features, predict, segmenters
 from endoxa.words.annotating import Learning, select
@@ -128,11 +129,49 @@ def test_vectors_and_segmentations_of_ones_own_take_part(scenes: Path, tmp_path:
     assert mine["lift"] == own["lift"]
 
 
-def test_segmenters_are_compared_with_the_grid_that_covers_the_picture(scenes: Path, tmp_path: Path) -> None:
+def test_segmenters_are_compared_with_the_grid_of_as_many_cells(scenes: Path, tmp_path: Path) -> None:
     study = segmenters(scenes, ["slic"], regions=[2, 12], home=tmp_path, **QUICK)
-    assert study.lifts.names == ["slic, 2", "slic, 12", "slic, 20", "grid, 12"]
-    assert study.lifts.references == {f"slic, {count}": "grid, 12" for count in (2, 12, 20)}
-    assert segmenters(scenes, ["slic"], regions=[2], home=tmp_path, **QUICK).lifts.names == ["slic, 2", "grid, 12"]
+    assert study.lifts.names == ["slic, 2", "slic, 12", "slic, 20", "grid, 2", "grid, 12", "grid, 20"]
+    assert study.lifts.references == {f"slic, {count}": f"grid, {count}" for count in (2, 12, 20)}
+    regions = {name: study.lifts.outcomes[name][0].regions for name in ("grid, 2", "grid, 12", "grid, 20")}
+    assert list(regions.values()) == [2, 12, 20]
+    for name in study.lifts.names:
+        count = name.rpartition(" ")[2]
+        assert set(study.lifts.peers(name).order) == {f"slic, {count}", f"grid, {count}"}
+    nearest = segmenters(scenes, ["slic"], regions=[7], home=tmp_path, **QUICK)
+    assert nearest.lifts.references == {"slic, 7": "grid, 8"}
+
+
+def test_merging_stands_beside_no_merging_and_random_merging(scenes: Path, tmp_path: Path) -> None:
+    study = segmenters(scenes, ["slic", "masks"], regions=[6], merge=0.9, home=tmp_path, **QUICK)
+    lifts = study.lifts
+    assert lifts.names[:3] == ["slic, 6", "slic, 6, merged", "slic, 6, merged at random"] and len(lifts.names) == 7
+    assert lifts.references["slic, 6, merged"] == lifts.references["slic, 6, merged at random"] == "slic, 6"
+    left = {name: [one.regions for one in lifts.outcomes[name]] for name in lifts.names[:3]}
+    assert left["slic, 6, merged"] == left["slic, 6, merged at random"] < left["slic, 6"]
+    assert " Merging neighbours of " in answer(study) and "merging as many at random, by " in answer(study)
+    plain = segmenters(scenes, ["slic"], regions=[6], home=tmp_path / "other", **QUICK)
+    assert plain.lifts.value("slic, 6") == lifts.value("slic, 6"), "nothing else changes"
+
+
+def test_pruned_contenders_stand_beside_the_same_words_unpruned(scenes: Path, tmp_path: Path) -> None:
+    study = predict(scenes, ["masks"], visual=0.1, home=tmp_path, **QUICK)
+    lifts = study.lifts
+    assert lifts.names == ["masks", "grid", "masks, pruned", "grid, pruned"]
+    assert lifts.references == {"masks": "grid", "masks, pruned": "masks", "grid, pruned": "grid"}
+    for at in range(2):
+        kept = {lifts.outcomes[name][at].vocabulary for name in lifts.names}
+        assert len(kept) == 1, "every contender is scored on the same words"
+        parts = [lifts.outcomes[name][at].parts["held-out"] for name in ("masks", "masks, pruned")]
+        assert (parts[0].expected == parts[1].expected).all() and (parts[0].at == parts[1].at).all()
+    assert any("have V ≥ 0.1 on the training pictures" in note and "are dropped" in note for note in study.notes)
+    whole = predict(scenes, ["masks"], home=tmp_path, **QUICK)
+    assert len(whole.lifts.outcomes["masks"][0].vocabulary) > len(lifts.outcomes["masks"][0].vocabulary)
+
+
+def test_the_grid_of_another_number_of_cells_is_named(scenes: Path, tmp_path: Path) -> None:
+    study = predict(scenes, ["masks"], regions=7, home=tmp_path, **QUICK)
+    assert "The grid has 8 cells, the nearest number to 7 regions." in study.notes
 
 
 def test_features_are_those_of_the_table_unless_given(scenes: Path, tmp_path: Path) -> None:
@@ -224,6 +263,10 @@ def test_one_resample_has_no_standard_error(scenes: Path, tmp_path: Path) -> Non
         (lambda place: predict(place, share=1.5), "share is 1.5"),
         (lambda place: predict(place, segmentations={"slic": "."}), "is a segmenter already"),
         (lambda place: segmenters(place, ["grid"], regions=[]), "numbers of regions"),
+        (lambda place: segmenters(place, ["slic"], merge=95), "merge is 95; expected a share"),
+        (lambda place: segmenters(place, ["slic"], regions=[80], merge=0.9), "80 regions cannot be merged"),
+        (lambda place: predict(place, visual=1.5), "V is 1.5; expected a number from -1 to 1"),
+        (lambda place: predict(place, ["grid"], visual=0.99, workers=1), "has V of 0.99 or more"),
         (lambda place: features(place, ["base,colour"]), "colour"),
         (lambda place: annotate(place, []), "name a picture"),
         (lambda place: annotate(place, ["x"], count=0), "0 words"),

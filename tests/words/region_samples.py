@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 import cv2
 import numpy as np
 
 from endoxa.engines import Material
+from endoxa.engines.histogram_features import HistogramFeatures
 from endoxa.images import Picture
 from endoxa.images.features import describe_regions
 from endoxa.images.scenes import Cutout, compose
 from endoxa.tables import Ints
 from endoxa.words.profiles import Profiles
+from endoxa.words.views import Views
 from endoxa.words.visualness import GROUPS
 
 RED, OTHERS = (200, 30, 30), ((40, 70, 180), (60, 150, 70), (120, 120, 120), (245, 220, 90), (140, 60, 160))
@@ -60,14 +63,34 @@ def blob(colour: tuple[int, int, int], rng: np.random.Generator) -> Picture:
     return Picture(np.broadcast_to(shade, (48, 48, 3)).astype(np.uint8).copy(), mask.astype(np.bool_))
 
 
-@cache
+@dataclass(frozen=True, eq=False)
+class Scenes:
+    """What is known of drawn scenes."""
+
+    material: Material
+    categories: tuple[str, ...]
+    views: Views
+
+
 def scenes(count: int = 160) -> tuple[Material, tuple[str, ...]]:
     """Scenes with one blob, their true regions described, and their categories. A third of the blobs are red.
 
     The word `red` is on those pictures, `odd` on pictures drawn at random, and the names of the grounds on theirs.
     """
+    drawn = drawn_scenes(count)
+    return drawn.material, drawn.categories
+
+
+def scene_views(count: int = 160) -> Views:
+    """The colours and textures of the same scenes, without vectors."""
+    return drawn_scenes(count).views
+
+
+@cache
+def drawn_scenes(count: int) -> Scenes:
+    """The scenes, drawn once."""
     rng = np.random.default_rng(11)
-    words, columns, counts, categories = [], [], [], []
+    words, columns, counts, categories, whole = [], [], [], [], []
     for number in range(count):
         red = rng.random() < 0.33
         colour = RED if red else OTHERS[int(rng.integers(len(OTHERS)))]
@@ -78,6 +101,11 @@ def scenes(count: int = 160) -> tuple[Material, tuple[str, ...]]:
         extra = [*(["red"] if red else []), *(["odd"] if rng.random() < 0.33 else [])]
         words.append((*scene.words, *extra))
         categories.append(scene.category)
+        whole.append(HistogramFeatures().describe(scene.picture))
     joined = {group: np.concatenate([one[group] for one in columns]) for group in GROUPS}
     items = tuple(f"s{at:03d}" for at in range(count))
-    return Material(items, tuple(words), joined, np.array(counts)), tuple(categories)
+    colour_shares, texture = (
+        np.concatenate([one[f"{name}_histogram"] for one in whole]).astype(np.float64) for name in ("colour", "texture")
+    )
+    views = Views(None, colour_shares, texture, np.arange(count))
+    return Scenes(Material(items, tuple(words), joined, np.array(counts)), tuple(categories), views)

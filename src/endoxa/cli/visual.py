@@ -39,6 +39,6 @@ def print_visual(found: Visualness, *, form: Form = "table", to: Any) -> None:
 
 COMMANDS = (
     g.pictured(
-        "visual", visual, print_visual, during=lambda values: output.stages(6 if values.get("iterated") else 4)
+        "visual", visual, print_visual, during=lambda values: output.stages(7 if values.get("iterated") else 5)
     ),
 )  # fmt: skip

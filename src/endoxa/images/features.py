@@ -18,7 +18,7 @@ from endoxa.errors import TableError, TextError, refuse_unknown
 from endoxa.frozen import dataclass
 from endoxa.images import LabelMap, Picture
 from endoxa.images.filters import DIFFERENCE_NAMES, ENERGY_NAMES, differences_of_gaussians, grey_of, oriented_energies
-from endoxa.images.segment import available, largest, segment
+from endoxa.images.segment import available, borders, largest, segment
 from endoxa.tables import Floats, Ints
 
 PROFILE = 16
@@ -334,7 +334,69 @@ class Regions:
 
     def describe(self, picture: Picture) -> dict[str, npt.NDArray[Any]]:
         """One row per region: an array for each group, and `size`, the region's share of the frame."""
-        picture, labels = self.regions(picture)
+        return self.described(*self.regions(picture))
+
+    def described(self, picture: Picture, labels: LabelMap) -> dict[str, npt.NDArray[Any]]:
+        """The same of regions that are cut already."""
         described: dict[str, npt.NDArray[Any]] = dict(describe_regions(picture, labels, self.groups.split(",")))
         counts = np.bincount(labels[labels >= 0])
         return described | {"size": (counts / labels.size).astype(np.float32)}
+
+
+@dataclass(frozen=True)
+class Touching(Regions):
+    """The same with `neighbours`: a bit for each region (0 to 61) that the region touches."""
+
+    name: ClassVar[str] = "touching-regions"
+
+    def describe(self, picture: Picture) -> dict[str, npt.NDArray[Any]]:
+        """One row per region, as `Regions`, and its neighbours."""
+        picture, labels = self.regions(picture)
+        return self.described(picture, labels) | {"neighbours": neighbours_of(labels)}
+
+
+@dataclass(frozen=True)
+class Cells(Regions):
+    """The grid of `count` cells, or of the nearest number that a grid of that shape has (`cells_near`)."""
+
+    name: ClassVar[str] = "cells"
+
+    segmenter: str = "grid"
+
+    def regions(self, picture: Picture) -> tuple[Picture, LabelMap]:
+        """Rows and columns are exchanged for an upright picture."""
+        picture = picture.fitted(self.side)
+        rows, columns = shape_near(self.count)
+        if picture.shape[0] > picture.shape[1]:
+            rows, columns = columns, rows
+        labels = largest(segment(picture, self.segmenter, rows=rows, columns=columns), rows * columns)
+        return picture, labels if (labels >= 0).any() else np.zeros(picture.shape, np.int32)
+
+
+LONGEST = 2.5  # columns of a grid for each row
+
+
+def shape_near(count: int) -> tuple[int, int]:
+    """Rows and columns of the grid nearest to so many cells: columns between the rows and 2.5 times the rows.
+
+    Of two as near the larger one, of two with as many cells the squarer one: 6 are 2 × 3, 7 are 2 × 4, 12 are 3 × 4.
+    """
+    wide = range(1, count + 2)
+    shapes = [(rows, columns) for rows in wide if rows * rows <= 2 * count + 2 for columns in wide
+              if rows <= columns <= LONGEST * rows]  # fmt: skip
+    return min(shapes, key=lambda shape: (abs(shape[0] * shape[1] - count), -shape[0] * shape[1], -shape[0]))
+
+
+def cells_near(count: int) -> int:
+    """The number of cells of that grid."""
+    rows, columns = shape_near(count)
+    return rows * columns
+
+
+def neighbours_of(labels: LabelMap) -> npt.NDArray[np.int64]:
+    """A bit for each region that a region shares a border with; regions from 0 without gaps."""
+    one, other, _ = borders(labels)
+    found = np.zeros(int(labels.max()) + 1, np.int64)
+    for at, beside in ((one, other), (other, one)):
+        np.bitwise_or.at(found, at, np.int64(1) << beside.astype(np.int64))
+    return found

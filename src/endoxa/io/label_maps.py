@@ -19,7 +19,7 @@ from endoxa.errors import FileError, JoinError
 from endoxa.frozen import dataclass
 from endoxa.images import LabelMap, Picture
 from endoxa.images.corpus import Corpus
-from endoxa.images.features import GROUPS, describe_regions
+from endoxa.images.features import GROUPS, describe_regions, neighbours_of
 from endoxa.images.segment import by_size, largest
 from endoxa.io.descriptions import Stamp, stamps_of
 from endoxa.io.scene_files import numbers_of
@@ -37,7 +37,7 @@ class LabelMaps:
     """
 
     name: ClassVar[str] = "label-maps"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     folder: str
     state: str
@@ -65,12 +65,13 @@ class LabelMaps:
         raise NotImplementedError
 
     def describe_at(self, picture: Picture, stamp: Stamp) -> dict[str, npt.NDArray[Any]]:
-        """One row per region, the largest first, as `endoxa.images.features.Regions`."""
+        """One row per region, the largest first, as `endoxa.images.features.Touching`."""
         picture = picture.fitted(self.side)
         labels = largest(fitted(regions_of(_map_of(self.folder, stamp)), picture), self.count)
         described: dict[str, npt.NDArray[Any]] = dict(describe_regions(picture, labels, self.groups.split(",")))
         counts = np.bincount(labels[labels >= 0])
-        return described | {"size": (counts / labels.size).astype(np.float32)}
+        size = (counts / labels.size).astype(np.float32)
+        return described | {"size": size, "neighbours": neighbours_of(labels)}
 
 
 def regions_of(path: Path) -> LabelMap:

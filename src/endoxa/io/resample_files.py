@@ -24,11 +24,10 @@ from endoxa.errors import EndoxaError
 from endoxa.images.corpus import Progress
 from endoxa.io.write import folder_at, replacing
 from endoxa.scale.processes import in_processes
-from endoxa.words.annotating import FEATURES
 from endoxa.words.contenders import Outcome, Task, outcome
 from endoxa.words.scoring import Scored
 
-FORMAT = 1  # raised when the numbers of an outcome change
+FORMAT = 2  # raised when the numbers of an outcome change
 COLUMNS = tuple(one.name for one in fields(Scored))
 
 
@@ -76,7 +75,7 @@ def _key(task: Task, digests: dict[int, str]) -> str:
     if id(task.material) not in digests:
         digests[id(task.material)] = _digest(task.material)
     settings = {name: value for name, value in asdict(task.contender).items() if name not in {"name", "source"}}
-    state = [FORMAT, settings, task.resample, task.seed, digests[id(task.material)]]
+    state = [FORMAT, settings, task.resample, task.seed, task.words, digests[id(task.material)]]
     whole = sha256(json.dumps(state, sort_keys=True).encode())
     for places in task.split.parts().values():
         whole.update(np.ascontiguousarray(places, dtype=np.int64).tobytes() + b"|")
@@ -86,7 +85,8 @@ def _key(task: Task, digests: dict[int, str]) -> str:
 def _digest(material: Material) -> str:
     whole = sha256(json.dumps([material.items, material.words]).encode())
     whole.update(np.ascontiguousarray(material.counts, dtype=np.int64).tobytes())
-    whole.update(np.ascontiguousarray(material.columns[FEATURES], dtype=np.float32).tobytes())
+    for name in sorted(material.columns):
+        whole.update(name.encode() + np.ascontiguousarray(material.columns[name]).tobytes())
     return whole.hexdigest()
 
 
@@ -94,7 +94,7 @@ def _save(result: Outcome, path: Path) -> None:
     arrays = {f"{part} {name}": getattr(found, name) for part, found in result.parts.items() for name in COLUMNS}
     facts = {
         "vocabulary": list(result.vocabulary), "train": result.train, "everywhere": result.everywhere,
-        "sizes": dict(result.sizes),
+        "sizes": dict(result.sizes), "regions": result.regions,
     }  # fmt: skip
     with replacing(path) as part, part.open("wb") as stream:  # NumPy would append a suffix to a name
         np.savez_compressed(stream, facts=np.array(json.dumps(facts)), **arrays)
@@ -106,5 +106,6 @@ def _load(path: Path) -> Outcome | None:
     with suppress(*faults), path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
         facts = json.loads(str(stored["facts"]))
         parts = {part: Scored(*(stored[f"{part} {name}"] for name in COLUMNS)) for part in facts["sizes"]}
-        return Outcome(tuple(facts["vocabulary"]), facts["train"], facts["everywhere"], parts, facts["sizes"])
+        counts, vocabulary = facts["sizes"], tuple(facts["vocabulary"])
+        return Outcome(vocabulary, facts["train"], facts["everywhere"], parts, counts, facts["regions"])
     return None

@@ -1,4 +1,4 @@
-"""Say which words of a corpus are visual: whether the regions of their pictures are more alike than chance allows."""
+"""Say which words of a corpus are visual: whether pictures tell them, beyond what the other words tell."""
 
 from __future__ import annotations
 
@@ -15,19 +15,16 @@ from endoxa.later import np, pl
 from endoxa.verbs.parameters import Home, PathLike, Place, Seed, Without, Workers, provenance_of
 
 if TYPE_CHECKING:
-    from endoxa.engines import Material
     from endoxa.images import LabelMap, Picture
     from endoxa.images.corpus import Corpus, Progress
     from endoxa.images.features import Regions
     from endoxa.reports.pages.layout import Thumbnail
     from endoxa.reports.pages.visual_words import Shown
-    from endoxa.tables import Ints
     from endoxa.words.visualness import NullOf, Visualness
 else:
     NullOf = str  # its module is slow to load
 
 LOOSER = {"E": -1.0, "selected_E": -1.0}  # methods whose lower values are more visual
-SCORES = {"excess": "z"}  # the column that a method is judged by, where it has another name
 
 
 def visual(
@@ -44,13 +41,13 @@ def visual(
         int, option("Level of the categories. 0: the top with 4 topics.", metavar="LEVEL", least=0)
     ] = 0,
     null: Annotated[
-        NullOf, option("Compare with random topics or random pictures.", metavar="topics|pictures")
+        NullOf, option("A word must hold across topics, or across pictures.", metavar="topics|pictures")
     ] = "topics",
     least: Annotated[int, option("Leave out words on fewer pictures.", least=2)] = 20,
     most: Annotated[float, option("Leave out words on a larger share of the pictures.")] = 0.5,
     components: Annotated[int, option("Components of each mixture. 0: by the number of regions.", least=0)] = 0,
     mixtures: int = 5,
-    draws: Annotated[int, option("Random words for each word.", least=19)] = 199,
+    draws: Annotated[int, option("Shuffles of the pictures for each word.", least=19)] = 199,
     iterated: Annotated[
         bool, option("Also the source's entropy, by iterated selection of regions (slow).")
     ] = False,
@@ -59,7 +56,7 @@ def visual(
     ] = "felzenszwalb",
     regions: Annotated[int, option("Regions of a picture, the largest.", least=1)] = 8,
     vectors: Annotated[
-        PathLike | None, option("Vectors of pictures for Hessel's concreteness.", metavar="FILE")
+        PathLike | None, option("Vectors of how pictures look. Default: the network's.", metavar="FILE")
     ] = None,
     without: Without = None,
     home: Home = None,
@@ -70,52 +67,49 @@ def visual(
     command: str = "",
     progress: Progress | None = None,
 ) -> Visualness:  # fmt: skip
-    """Say which words are visual: whether the regions of their pictures are more alike than chance allows.
+    """Say which words are visual: whether pictures tell them, beyond what the other words tell.
 
-    The result has the words from the most to the least visual, each beside random words.
+    V is 0 by chance and at most 1; the result has the words by V, with what they are called and older measures.
 
     words     those to be measured; None: all on at least `least` pictures and on at most the share `most` of them
     norms     ratings of words by people (a file with word and rating, or a dict): the rank correlation of every method
-    null      topics: random words cling to random topics as the word does to its own; pictures: they cling to nothing
-    vectors   vectors of whole pictures for Hessel's concreteness; None: those of the network, if it is installed
+    null      topics: a topic at a time is left out, so that a word must hold across topics; pictures: a picture
+    vectors   how whole pictures look; None: the network's, if it is installed, else their colours and textures
 
     Examples:
         endoxa words visual photos --to visual.html
         endoxa words visual photos red sky idea --norms concreteness.csv
     """
-    from endoxa.engines.embeddings import Embeddings
-    from endoxa.engines.registry import available
     from endoxa.images.features import Regions
     from endoxa.io.descriptions import describe
-    from endoxa.io.efficientnet import EfficientNet
     from endoxa.io.norm_files import read_norms
     from endoxa.io.opening import home_of, open_corpus
-    from endoxa.io.vectors import vectors_for
+    from endoxa.io.picture_views import descriptors_of, views_of
     from endoxa.io.write import write_page
     from endoxa.reports.pages.visual_words import page
     from endoxa.words.topics import topics_of
-    from endoxa.words.visualness import GROUPS, Looking, visualness
+    from endoxa.words.visualness import GROUPS, Looking, visualness, vocabulary
 
     looking = Looking(least, most, components, mixtures, null, draws, iterated)
     descriptor = Regions(segmenter=segmenter, count=regions, groups=",".join(GROUPS))
     ratings = None if norms is None else dict(norms) if isinstance(norms, Mapping) else read_norms(norms)
     corpus = open_corpus(place, without=without, progress=progress)
+    vocabulary(corpus.words, words, looking)  # a word on no picture is refused before anything is described
     if ratings is not None:
         _refuse_foreign(ratings, corpus)
     folder = home_of(corpus, home)
-    network = [EfficientNet()] if vectors is None and Embeddings.name in available() else []
-    described = describe(corpus, [descriptor, *network], folder, workers=workers, progress=progress)
-    material, skipped = described[0].material, described[0].skipped
+    described = describe(corpus, [descriptor, *descriptors_of(vectors)], folder, workers=workers, progress=progress)
+    shared = set(corpus.items).intersection(*(one.material.items for one in described))
+    material, skipped = described[0].material.only(shared), described[0].skipped
     if not len(material):
         first = f"; {skipped[0].name}: {skipped[0].why}" if skipped else ""
         raise JoinError(f"none of the {len(corpus):,} pictures could be described{first}")
-    looks = described[1].material if network else None if vectors is None else vectors_for(corpus, vectors)[0]
-    nearest, notes = _neighbours(material, looks)
+    views, notes = views_of(corpus, described[1:], material.items, vectors, folder)
     notes += [f"{one.name} is left out: {one.why}" for one in skipped]
     categories = dict(corpus.frame.select("item", "category").iter_rows())
     found = visualness(
-        material, topics_of([categories[item] for item in material.items], topics), words, looking=looking,
-        neighbours=nearest, seed=seed, progress=progress,
+        material, views, topics_of([categories[item] for item in material.items], topics), words, looking=looking,
+        seed=seed, progress=progress,
     )  # fmt: skip
     found = replace(found, notes=(*found.notes, *notes))
     if ratings is not None:
@@ -132,7 +126,7 @@ def with_norms(found: Visualness, ratings: Mapping[str, float], *, seed: int = 0
 
     norm = pl.Series("norm", [ratings.get(word) for word in found.frame["word"]], dtype=pl.Float64)
     frame = found.frame.with_columns(norm.fill_null(float("nan")))
-    values = {method: LOOSER.get(method, 1.0) * frame[SCORES.get(method, method)].to_numpy() for method in METHODS}
+    values = {method: LOOSER.get(method, 1.0) * frame[method].to_numpy() for method in METHODS}
     known = {method: one for method, one in values.items() if not np.isnan(one).all()}
     try:
         table = correlations(known, frame["norm"].to_numpy(), rng=np.random.default_rng([seed, 6]))
@@ -150,24 +144,6 @@ def _refuse_foreign(ratings: Mapping[str, float], corpus: Corpus) -> None:
             f"{next(iter(ratings), 'nothing')!r} …)",
             remedy="give ratings of the words of the corpus, in its language",
         )
-
-
-def _neighbours(material: Material, looks: Material | None) -> tuple[Ints | None, list[str]]:
-    """The nearest pictures of each; without vectors for all pictures there are none, which is said."""
-    from endoxa.engines.embeddings import vectors_of
-    from endoxa.words.concreteness import NEIGHBOURS, neighbours_of
-
-    if looks is None:
-        return None, ["Hessel's concreteness needs vectors: pip install 'endoxa[embed]', or give a file"]
-    place = {item: at for at, item in enumerate(looks.items)}
-    missing = [item for item in material.items if item not in place]
-    if missing:
-        what = f"{len(missing):,} pictures have no vector ({missing[0]} first): Hessel's concreteness is left out"
-        return None, [what]
-    if len(material) < 2:
-        return None, []
-    rows = vectors_of(looks)[[place[item] for item in material.items]]
-    return neighbours_of(rows, NEIGHBOURS), []
 
 
 def _shown(

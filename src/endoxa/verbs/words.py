@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 GRID = "grid"  # in every study of segmentations: what regions of no meaning give
 KEPT, OVER = 12, 20  # regions that are described, of over-segmentations
-CELLS = 12  # of the grid: all of them; its cells are equal, so that fewer would be the upper part of the picture only
 BEST = ("base", "rgs", "context")  # the best of the sets on photographs, decorrelated
 MODEST = ("base", "rgs", "texture")  # what the source compares segmentations with
 SIDE = 480  # pixels of a picture on the page of annotations
@@ -82,6 +82,9 @@ def predict(
     *, regions: Regions = 8, groups: Groups = BEST, segmentations: Segmentations = None, vectors: Vectors = None,
     resamples: Resamples = 10, share: Share = 0.5, train: Train = 0.75, topics: Topics = 0, least: Least = 0,
     components: Components = 0, whiten: Whiten = True, sample: Sample = None, without: Without = None,
+    visual: Annotated[
+        float | None, option("Learn only words that are as visual (V) on the training pictures; try 0.3.", metavar="V")
+    ] = None,
     home: Home = None, workers: Workers = None, to: To = None, seed: Seed = 0, title: str = "", command: str = "",
     progress: Progress | None = None,
 ) -> WordStudy:  # fmt: skip
@@ -89,28 +92,41 @@ def predict(
 
     Words are predicted on training pictures, held-out ones, and novel topics.
 
-    segmenters     felzenszwalb unless given; `masks` are the true regions of the corpus. The grid always takes part
+    segmenters     felzenszwalb unless given; `masks` are the true regions of the corpus. The grid always takes part,
+                   with as many cells as there are regions
     groups         groups of region features (`endoxa.images.features.GROUPS`)
     segmentations  further ones by name, each a folder of label maps; vectors: a file of vectors by name, one per
                    picture, of which 32 principal components are learnt from
     resamples      random splits: `share` of the topics are used, `train` of their pictures are learnt from
     least          a word is learnt if it is on this many training pictures
+    visual         keep the words with this V on the training pictures of each resample (`endoxa words visual`), and
+                   compare every contender with itself, learnt from all words and scored on the same ones
     What was computed is kept in `home`, so that a study goes on.
 
     Examples:
         endoxa words predict emoji --share 1 --to words.html
         endoxa words predict photos -s ncuts --vectors clip=clip.npz
+        endoxa words predict photos --visual 0.3
     """
+    from endoxa.images.features import cells_near
     from endoxa.verbs.contending import contender, studied
     from endoxa.words.annotating import Learning
 
     named = list(dict.fromkeys([*(segmenters or ["felzenszwalb"]), *(segmentations or {}), *(vectors or {}), GRID]))
     learning = Learning(components=components, least=least, whiten=whiten)
+    cells = cells_near(regions)
     contenders = [
-        contender(name, name, groups, CELLS if name == GRID else regions, learning, vectors) for name in named
+        contender(name, name, groups, cells if name == GRID else regions, learning, vectors) for name in named
     ]
+    references = {name: GRID for name in named if name != GRID}
+    if visual is not None:
+        _refuse_visual(visual)
+        pruned = [replace(one, name=f"{one.name}, pruned", pruned=True) for one in contenders]
+        references |= {f"{name}, pruned": name for name in named}
+        contenders += pruned
+    remarks = [] if cells == regions else [f"The grid has {cells} cells, the nearest number to {regions} regions."]
     return studied(
-        "predict", place, contenders, {name: GRID for name in named if name != GRID}, segmentations, vectors,
+        "predict", place, contenders, references, segmentations, vectors, visual=visual, remarks=remarks,
         resamples=resamples, share=share, train=train, topics=topics, sample=sample, without=without,
         home=home, title=title, command=command, to=to, seed=seed, workers=workers, progress=progress,
     )  # fmt: skip
@@ -126,6 +142,10 @@ def segmenters(
         Sequence[int],
         option("Numbers of regions; over-segmentations also have 20.", metavar="N,N…", parse=numbers),
     ] = (2, 4, 6, 8, 10, 12),
+    merge: Annotated[
+        float | None,
+        option("Also merge neighbours whose words agree by so much, beside random ones; try 0.95.", metavar="SHARE"),
+    ] = None,
     groups: Groups = MODEST, segmentations: Segmentations = None, resamples: Resamples = 10, share: Share = 0.5,
     train: Train = 0.75, topics: Topics = 0, least: Least = 0, components: Components = 0, whiten: Whiten = True,
     sample: Sample = None, without: Without = None, home: Home = None, workers: Workers = None, to: To = None,
@@ -137,12 +157,15 @@ def segmenters(
 
     names    segmenters; all ten unless given, and the grid always
     regions  the numbers of regions; over-segmentations are tried with 20 as well
-    Each is compared with the grid of 12 cells, which covers the picture. For the other settings see `predict`.
+    merge    also tries every segmentation with neighbouring regions merged while their word posteriors agree by so much
+             (Bhattacharyya coefficient, 0 to 1), and with as many merges at random
+    Each is compared with the grid of as many cells, or of the nearest number. For the other settings see `predict`.
 
     Examples:
         endoxa words segmenters photos -s ncuts -s blobworld --regions 4,8,12 --to segmenters.html
         endoxa words segmenters photos --segmentation mine=labels
     """
+    from endoxa.images.features import cells_near
     from endoxa.images.segment import available
     from endoxa.verbs.contending import OVERSEGMENTED, contender, studied
     from endoxa.words.annotating import Learning
@@ -150,18 +173,42 @@ def segmenters(
     if not regions or min(regions) < 1:
         raise TextError("the numbers of regions are 1 or more", remedy="give some, like 4,8,12")
     learning = Learning(components=components, least=least, whiten=whiten)
-    contenders, references = [], {}
-    for name in dict.fromkeys([*(names or available()), *(segmentations or {}), GRID]):
+    if merge is not None:
+        _refuse_merge(merge, max(regions))
+    contenders, references, cells = [], {}, set(map(cells_near, regions))
+    for name in dict.fromkeys([*(names or available()), *(segmentations or {})]):
+        if name == GRID:
+            continue
         over = [OVER] if name in OVERSEGMENTED and max(regions) >= KEPT else []
-        for count in [CELLS] if name == GRID else sorted({*regions, *over}):
-            contenders.append(contender(f"{name}, {count}", name, groups, count, learning))
-            if name != GRID:
-                references[f"{name}, {count}"] = f"{GRID}, {CELLS}"
+        for count in sorted({*regions, *over}):
+            one = contender(f"{name}, {count}", name, groups, count, learning)
+            cells.add(cells_near(count))
+            references[one.name] = f"{GRID}, {cells_near(count)}"
+            contenders.append(one)
+            if merge is not None:
+                merged = replace(one, name=f"{one.name}, merged", merge=merge)
+                contenders += [merged, replace(merged, name=f"{one.name}, merged at random", shuffled=True)]
+                references |= {arm.name: one.name for arm in contenders[-2:]}
+    contenders += [contender(f"{GRID}, {count}", GRID, groups, count, learning) for count in sorted(cells)]
     return studied(
         "segmenters", place, contenders, references, segmentations, resamples=resamples,
         share=share, train=train, topics=topics, sample=sample, without=without, home=home, title=title,
         command=command, to=to, seed=seed, workers=workers, progress=progress,
     )  # fmt: skip
+
+
+def _refuse_visual(visual: float) -> None:
+    if not -1 <= visual < 1:
+        raise TextError(f"V is {visual:g}", remedy="expected a number from -1 to 1; 0 is chance, 0.3 suits captions")
+
+
+def _refuse_merge(merge: float, regions: int) -> None:
+    from endoxa.words.merging import MOST
+
+    if not 0 < merge <= 1:
+        raise TextError(f"merge is {merge:g}", remedy="expected a share above 0, 1 at most, like 0.95")
+    if regions > MOST:
+        raise TextError(f"{regions} regions cannot be merged", remedy=f"expected {MOST} or fewer")
 
 
 def features(

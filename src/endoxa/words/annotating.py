@@ -21,6 +21,7 @@ from endoxa.frozen import dataclass
 from endoxa.statistics import mixtures
 from endoxa.statistics.mixtures import Correspondence, Images, MixtureModel, Rules
 from endoxa.tables import Floats, Ints
+from endoxa.words.merging import NEIGHBOURS, SIZE
 from endoxa.words.scoring import truths_of
 
 FEATURES = "features"  # the column that a model learns from
@@ -91,13 +92,18 @@ class Annotator:
 
 
 def select(material: Material, groups: Sequence[str], regions: int = 0) -> Material:
-    """These features of the first (largest) regions of each picture as one column; 0 regions: all."""
+    """These features of the first (largest) regions of each picture as one column; 0 regions: all.
+
+    Areas and neighbours are kept where neighbours are known.
+    """
     raw = features_of(material, groups, "the study").astype(np.float32)
-    counts = material.counts
+    counts, columns = material.counts, {FEATURES: raw}
+    if {SIZE, NEIGHBOURS} <= set(material.columns):
+        columns |= {name: material.columns[name] for name in (SIZE, NEIGHBOURS)}
     if regions:
         within = np.arange(len(raw)) - np.repeat(material.offsets[:-1], counts)
-        raw, counts = raw[within < regions], np.minimum(counts, regions)
-    return Material(material.items, material.words, {FEATURES: raw}, counts)
+        columns, counts = {name: one[within < regions] for name, one in columns.items()}, np.minimum(counts, regions)
+    return Material(material.items, material.words, columns, counts)
 
 
 def learn(material: Material, learning: Learning, *, seed: Sequence[int]) -> Annotator:

@@ -167,6 +167,16 @@ class Lifts:
         found = {pair: self.difference(*pair, confidence=confidence) for pair in combinations(order, 2)}
         return Apart(tuple(order), {pair: (one.value, one.lo, one.hi) for pair, one in found.items()})
 
+    def peers(self, name: str) -> Apart:
+        """The contender and those that it may be compared with: they have the same reference, or one is the other's.
+
+        The reference of a segmentation has as many regions, so that no lead rests on their number.
+        """
+        if not self.references:
+            return self.apart
+        shared = self.references.get(name, name)
+        return self.apart.among([one for one in self.names if self.references.get(one, one) == shared])
+
     def value(self, name: str, part: str = HELD_OUT) -> dict[str, float]:
         """The row of the summary."""
         return self.summary.filter((pl.col("arm") == name) & (pl.col("part") == part)).row(0, named=True)

@@ -8,7 +8,7 @@
 
 All are means over several base mixtures. Misleads: both excess and E depend on how many pictures a word has, E so
 much that it mostly orders words by that; compare them with a null (`word_nulls`).
-Source: docs/methods/words.md, Visualness.
+Source: docs/methods/words.md, Excess of regions.
 """
 
 from __future__ import annotations

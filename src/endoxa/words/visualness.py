@@ -1,7 +1,7 @@
-"""Which words of a corpus are visual: excess, entropy and concreteness of every word, each beside chance.
+"""Which words of a corpus are visual: V of every word (`seeing`), and older measures for comparison.
 
-A word is visual if the regions of its pictures have something that those of other pictures lack. Five base mixtures
-turn regions into shares of components (`profiles`); random words tell what chance gives (`word_nulls`).
+Beside V stand excess and entropy of regions (five base mixtures turn regions into shares of components, `profiles`;
+random words say what chance gives, `word_nulls`) and Hessel's concreteness.
 Source: docs/methods/words.md, Visualness.
 """
 
@@ -27,11 +27,12 @@ from endoxa.statistics import mixtures
 from endoxa.statistics.mixtures import MixtureModel, Rules
 from endoxa.statistics.multiplicity import benjamini_hochberg
 from endoxa.tables import Floats, Ints
-from endoxa.words.concreteness import concreteness
-from endoxa.words.excess_intervals import excess_errors, half_widths
+from endoxa.words.concreteness import NEIGHBOURS, concreteness, neighbours_of
 from endoxa.words.profiles import Contrast, Has, Profiles, contrasts, entropy_of, mean_entropy, mean_excess
 from endoxa.words.region_entropy import region_entropy, select
+from endoxa.words.seeing import COMPANY, ONE_TOPIC, VISUAL, Seen, calls, seen, spread_of
 from endoxa.words.topics import Topics
+from endoxa.words.views import Views
 from endoxa.words.word_nulls import DRAWS, Null, against, picture_null, topic_null
 
 NullOf = Literal["topics", "pictures"]
@@ -41,14 +42,15 @@ REGIONS_PER_COMPONENT = 8
 FEWEST, MOST = 20, 250  # components
 ROWS_PER_COMPONENT = 10
 TYPICAL = 12  # regions of a word that are shown
-LEVEL = 0.05  # of q, below which a word is called visual
+SURE = 1.64  # spreads of V on either side: 90 %
 NAMED = 5
 RULES = Rules(iterations=30, tolerance=1e-4)
 SCHEMA: dict[str, Any] = {
-    "word": pl.String, "n": pl.Int64, "topics": pl.Int64, "excess": pl.Float64, "null": pl.Float64,
-    "above": pl.Float64, "lo": pl.Float64, "hi": pl.Float64, "z": pl.Float64, "p": pl.Float64, "q": pl.Float64,
-    "E": pl.Float64, "E_z": pl.Float64, "hessel": pl.Float64, "norm": pl.Float64, "selected_E": pl.Float64,
-    "selected_z": pl.Float64, "selected_share": pl.Float64, "selected_regions": pl.Float64,
+    "word": pl.String, "n": pl.Int64, "topics": pl.Int64, "V": pl.Float64, "half": pl.Float64, "A": pl.Float64,
+    "B": pl.Float64, "D": pl.Float64, "own": pl.Float64, "call": pl.String, "company": pl.String,
+    "left_out": pl.String, "z": pl.Float64, "p": pl.Float64, "q": pl.Float64, "excess": pl.Float64,
+    "excess_z": pl.Float64, "E": pl.Float64, "E_z": pl.Float64, "hessel": pl.Float64, "norm": pl.Float64,
+    "selected_E": pl.Float64, "selected_z": pl.Float64, "selected_share": pl.Float64, "selected_regions": pl.Float64,
 }  # fmt: skip
 
 
@@ -59,8 +61,9 @@ class Looking:
     least, most  words on fewer pictures, or on a larger share of all pictures, are left out
     components   of each base mixture; 0: one for 8 regions of the median word, 20 to 250
     mixtures     base mixtures, whose values are averaged
-    null         topics: random topics with the word's counts; pictures: random pictures. Without four topics, pictures
-    draws        random words for each word
+    null         topics: a word must hold across topics. V leaves out a topic at a time, and random words take the
+                 word's counts to random topics. pictures: both by single pictures; so without four topics
+    draws        shuffles of pictures, and random words, for each word
     iterated     also select regions by the iteration of the source (slow)
     """
 
@@ -94,8 +97,11 @@ class Typical:
 class Visualness:
     """What was found.
 
-    frame         a row per word, the most visual first: by z, the distance of its excess from that of random words.
-                  above = excess - null, with an interval [lo, hi] of 95 %; q is p after Benjamini and Hochberg
+    frame         a row per word, by V; words of one topic come last, because they cannot be compared with the others.
+                  half = 1.64 · .55/√n; A, B, D, own and call as in `seeing`; company: the words that predict it most;
+                  left_out: a topic or a picture at a time; z, p and q (Benjamini and Hochberg) of V on shuffled
+                  pictures. excess, E and hessel are older measures
+    look          vectors or histograms: what the view of looks is made of
     null          topics or pictures: what random words are
     typical       of each word, the regions with the highest P(word|region)
     correlations  with ratings by people, where there are some (`norm_ranks.correlations`)
@@ -104,6 +110,7 @@ class Visualness:
     """
 
     frame: pl.DataFrame
+    look: Literal["vectors", "histograms"]
     null: NullOf
     typical: Mapping[str, Sequence[Typical]]
     pictures: int
@@ -115,21 +122,21 @@ class Visualness:
 
     @property
     def visual(self) -> list[str]:
-        """The words with q ≤ .05, the most visual first."""
-        return self.frame.filter(pl.col("q") <= LEVEL)["word"].to_list()
+        """The words that are called visual, by V."""
+        return self.frame.filter(pl.col("call") == VISUAL)["word"].to_list()
 
 
 def visualness(
-    material: Material, topics: Topics | None = None, words: Sequence[str] | None = None, *,
-    looking: Looking | None = None, neighbours: Ints | None = None, seed: int = 0, progress: Progress | None = None,
+    material: Material, views: Views, topics: Topics | None = None, words: Sequence[str] | None = None, *,
+    looking: Looking | None = None, seed: int = 0, progress: Progress | None = None,
 ) -> Visualness:  # fmt: skip
     """The visualness of the words of pictures whose regions have the columns `base`, `rgb` and `texture`.
 
-    words       those to be measured; None: all that are on enough pictures and not on too many
-    neighbours  pictures × k: the nearest pictures of each, for Hessel's concreteness; None leaves it out
+    views  what V and Hessel's concreteness see of the same pictures
+    words  those to be measured; None: all that are on enough pictures and not on too many
     """
     looking = looking or Looking()
-    material, topics, neighbours, notes = _with_regions(material, topics, neighbours)
+    material, views, topics, notes = _with_regions(material, views, topics)
     words, usual, left_out = vocabulary(material.words, words, looking)
     has, every = _has(material.words, words), _has(material.words, usual)
     rows = whitened(material)
@@ -137,21 +144,53 @@ def visualness(
     models = base_mixtures(rows, components, looking.mixtures, seed=seed, progress=progress)
     profiles = profiles_of(models, rows, material.counts)
     found = contrasts(profiles, has)
-    chance = _chance(profiles, has, topics, words, looking, seed, progress)
-    columns = _columns(profiles, has, found, chance) | {
-        "word": list(words), "n": has.sum(axis=1), "topics": _topics(has, topics),
-        "hessel": np.full(len(words), np.nan) if neighbours is None else concreteness(neighbours, has),
+    kind, null, why = _chance(profiles, has, topics, words, looking, seed, progress)
+    held = topics if kind == "topics" else None
+    looked = seen(
+        views, every, [usual.index(word) for word in words], None if held is None else held.of, draws=looking.draws,
+        seed=seed, progress=progress,
+    )  # fmt: skip
+    columns = _sight(looked, has.sum(axis=1), usual) | _older(found, null, has, views) | {
+        "word": list(words), "n": has.sum(axis=1),
+        "topics": [None] * len(has) if topics is None else [len(np.unique(topics.of[row])) for row in has],
     }  # fmt: skip
     if looking.iterated:
         columns |= _iterated(models, rows, material.counts, has, looking, seed, progress)
     empty = {name: np.full(len(words), np.nan) for name in SCHEMA if name not in columns}
     frame = pl.DataFrame(columns | empty, schema_overrides=SCHEMA).select(list(SCHEMA))
-    frame = frame.sort(pl.col("z").fill_nan(-np.inf), "excess", descending=True, maintain_order=True)
+    frame = frame.sort(pl.col("call") == ONE_TOPIC, -pl.col("V").fill_nan(-np.inf), "word", maintain_order=True)
     return Visualness(
-        frame, chance.kind, typical_regions(models, rows, material, has, found, words), len(material), len(rows),
-        components, len(topics.names) if topics is not None and chance.kind == "topics" else 0,
-        (*notes, *left_out, *chance.notes),
+        frame, "histograms" if views.vectors is None else "vectors", kind,
+        typical_regions(models, rows, material, has, found, words), len(material), len(rows), components,
+        0 if held is None else len(held.names), (*notes, *left_out, *why),
     )  # fmt: skip
+
+
+def _sight(looked: Seen, n: Ints, usual: Sequence[str]) -> dict[str, Any]:
+    """V and what it is made of, beside shuffled pictures. Companions are those of words that their company explains."""
+    sight, beside, called = looked.sight, against(looked.sight.v, looked.null), calls(looked.sight, n, looked.topics)
+    return {
+        "V": sight.v, "half": SURE * spread_of(n), "A": sight.a, "B": sight.b, "D": sight.d, "own": sight.own,
+        "call": called,
+        "company": [
+            ", ".join(usual[at] for at in places) if call == COMPANY else ""
+            for places, call in zip(looked.companions, called, strict=True)
+        ],
+        "left_out": np.where(looked.by_topic, "topic", "picture"),
+        "z": beside.z, "p": beside.p, "q": benjamini_hochberg(beside.p),
+    }  # fmt: skip
+
+
+def _older(found: Sequence[Contrast], null: Null, has: Has, views: Views) -> dict[str, Any]:
+    """Excess and entropy beside random words, and Hessel's concreteness where there are vectors."""
+    excess, entropy = mean_excess(found), mean_entropy(found)
+    columns = {
+        "excess": excess, "excess_z": against(excess, null.excess).z, "E": entropy,
+        "E_z": against(-entropy, -null.entropy).z,
+    }  # fmt: skip
+    if views.vectors is not None and len(views.vectors) > 1:
+        columns["hessel"] = concreteness(neighbours_of(views.vectors.astype(np.float32), NEIGHBOURS), has)
+    return columns
 
 
 def vocabulary(
@@ -240,58 +279,34 @@ def typical_regions(
     return typical
 
 
-@dataclass(frozen=True, eq=False)
-class _Chance:
-    """Random words, what they are, and the groups (topics or pictures) that errors are computed over."""
-
-    kind: NullOf
-    null: Null
-    groups: Ints
-    notes: list[str]
-
-
 def _chance(
     profiles: Profiles, has: Has, topics: Topics | None, words: Sequence[str], looking: Looking, seed: int,
     progress: Progress | None,
-) -> _Chance:  # fmt: skip
-    """Random words by topics, or by pictures where that is asked for or topics are too few."""
+) -> tuple[NullOf, Null, list[str]]:  # fmt: skip
+    """Random words by topics, or by pictures where that is asked for or topics are too few, which is said."""
     if looking.null == "topics" and topics is not None and topics.enough:
         null = topic_null(profiles, has, topics.of, words, draws=looking.draws, seed=seed, progress=progress)
-        return _Chance("topics", null, topics.of, [])
+        return "topics", null, []
     notes = []
     if looking.null == "topics":
         few = counted(0 if topics is None else len(topics.names), "topic", "topics")
-        notes = [f"with {few}, too few to draw random ones, words are compared with random pictures"]
-    null = picture_null(profiles, has, draws=looking.draws, rng=np.random.default_rng([seed, 3]), progress=progress)
-    return _Chance("pictures", null, np.arange(len(profiles)), notes)
-
-
-def _columns(profiles: Profiles, has: Has, found: list[Contrast], chance: _Chance) -> dict[str, Any]:
-    """Excess and entropy beside random words. Excess lies between 0 and 1, and so do the ends of its interval."""
-    excess, entropy = mean_excess(found), mean_entropy(found)
-    beside, low = against(excess, chance.null.excess), against(-entropy, -chance.null.entropy)
-    half = half_widths(*excess_errors(profiles, has, found, chance.groups))
-    return {
-        "excess": excess, "null": beside.mean, "above": excess - beside.mean,
-        "lo": np.maximum(excess - half, 0) - beside.mean, "hi": np.minimum(excess + half, 1) - beside.mean,
-        "z": beside.z, "p": beside.p, "q": benjamini_hochberg(beside.p), "E": entropy, "E_z": low.z,
-    }  # fmt: skip
+        notes = [f"with {few}, too few to leave one out, words are tested on single pictures"]
+    rng = np.random.default_rng([seed, 3])
+    return "pictures", picture_null(profiles, has, draws=looking.draws, rng=rng, progress=progress), notes
 
 
 def _with_regions(
-    material: Material, topics: Topics | None, neighbours: Ints | None
-) -> tuple[Material, Topics | None, Ints | None, list[str]]:
+    material: Material, views: Views, topics: Topics | None
+) -> tuple[Material, Views, Topics | None, list[str]]:
     """The pictures that have regions."""
     keep = np.flatnonzero(material.counts > 0)
     if not len(keep):
         raise JoinError("no picture has a region", remedy="describe the pictures again, or give other pictures")
     lost = len(material) - len(keep)
     if not lost:
-        return material, topics, neighbours, []
-    if neighbours is not None:
-        raise TextError("neighbours are given for pictures without regions", remedy="leave these pictures out first")
+        return material, views, topics, []
     fewer = None if topics is None else replace(topics, of=topics.of[keep])
-    return material.take(keep), fewer, None, [f"{counted(lost, 'picture has', 'pictures have')} no region"]
+    return material.take(keep), views.take(keep), fewer, [f"{counted(lost, 'picture has', 'pictures have')} no region"]
 
 
 def _has(pictures: Sequence[Sequence[str]], words: Sequence[str]) -> Has:
@@ -306,12 +321,6 @@ def _components(has: Has, counts: Ints, rows: int, looking: Looking) -> int:
     median = int(np.median(has @ counts)) if len(has) else 0
     wanted = looking.components or min(max(median // REGIONS_PER_COMPONENT, FEWEST), MOST)
     return min(wanted, max(1, rows // ROWS_PER_COMPONENT))
-
-
-def _topics(has: Has, topics: Topics | None) -> list[int | None]:
-    if topics is None:
-        return [None] * len(has)
-    return [len(np.unique(topics.of[row])) for row in has]
 
 
 def _iterated(

@@ -1,41 +1,48 @@
-"""The page of visualness: words from the most to the least visual, with the regions that show each of them."""
+"""The page of visualness: words by V, what each is called, and the regions that are most its own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
+from typing import Any
 
 import polars as pl
 
-from endoxa.formatting import DASH, capitalised, counted, html_of, listed, number, probability
+from endoxa.formatting import capitalised, counted, html_of, listed, number
 from endoxa.frozen import dataclass
-from endoxa.reports.figures.excess_dots import excess_dots
+from endoxa.reports.figures.visual_dots import visual_dots
 from endoxa.reports.pages import cells
 from endoxa.reports.pages.cells import Cell
 from endoxa.reports.pages.layout import Chart, Grid, Section, Strip, Thumbnail, chart, render
-from endoxa.words.visualness import LEVEL, Visualness
+from endoxa.words.seeing import COMPANY, FEW, LEAST, NOT, ONE_TOPIC, OWN, RARE, SPREAD, VISUAL
+from endoxa.words.visualness import Visualness
 
 NAMED = 5  # words in the answer
 FIRST, LAST = 30, 10  # words in the figure and in the gallery
-HEADS = ("word", "pictures", "topics", "excess", "above chance", "z", "p", "q", "E, bits", "Hessel", "norm")
+HEADS = (
+    "word", "called", "pictures", "topics", "V", "A", "B", "D", "z", "p", "q", "excess", "E, bits", "Hessel", "norm",
+)  # fmt: skip
 SELECTED = ("selected E", "its z", "share", "regions")
 METHODS = {
-    "excess": "excess, z", "E_z": "entropy, z", "E": "entropy (the source's idea), lower is more visual",
-    "hessel": "Hessel et al. 2018", "selected_E": "entropy by iterated selection, lower is more visual",
+    "V": "V", "excess_z": "excess of regions, z", "E_z": "entropy, z",
+    "E": "entropy (the source's idea), lower is more visual", "hessel": "Hessel et al. 2018",
+    "selected_E": "entropy by iterated selection, lower is more visual",
     "selected_z": "entropy by iterated selection, z",
 }  # fmt: skip
 POLICIES = (
-    "excess: the share of the regions of a word's pictures beyond what other pictures have; a mean over mixtures",
-    "above chance: excess minus its mean over random words; 95 % interval over topics, or over pictures without topics",
-    "z: the same in standard deviations of random words; it orders the words",
-    "q: p adjusted for the number of words (Benjamini and Hochberg); a word is called visual if q ≤ 0.05",
-    "E: entropy of the regions in bits. It grows with the number of pictures: compare it with random words only",
+    "V = 2 (.4 A + .3 B + .3 D − ½) · n/(n + 5) for a word on n pictures: 0 by chance, 1 at most; ± 1.64 · .55/√n",
+    "A: how well looks tell the word's pictures from others, as an area under the ROC curve: ½ by chance, 1 if always",
+    "B and D: the same of looks, and of colours, beyond what the other words of the picture say",
+    f"visual: V − .55/√n ≥ {LEAST:.2f} and B or D ≥ {0.5 + OWN:.2f}; visual by its company: the other words explain it",
+    f"too rare to say: not called visual, and on fewer than {FEW} pictures",
+    "p and q: V on shuffled pictures, and adjusted for the number of words (Benjamini and Hochberg)",
+    "excess, E: regions of the word's pictures against those of others, and their entropy; they grow with the pictures",
     "Hessel: how often the 50 nearest pictures of a word's pictures have the word, over chance; 1 is chance",
 )
 CAVEAT = (
-    "Visual means visual in this corpus and for these features: place, size, colour and texture of regions. "
-    "A word whose pictures share a shape or a meaning only is not found."
+    "Visual means visual in this corpus and to these two views. The weights and limits of the call were chosen on "
+    "captions of photographs."
 )
 
 
@@ -61,26 +68,44 @@ def page(shown: Shown) -> str:
 
 
 def answer(found: Visualness, *, name: Callable[[str], str] = str) -> str:
-    """How many words are visual, and those of the highest z; no two words are compared, so none is called the most."""
+    """How many words are visual, and those of the highest V; no two words are compared, so none is called the most."""
     frame, visual = found.frame, found.visual
-    others = "than those of random topics" if found.null == "topics" else "than those of as many random pictures"
     if frame.height == 1:
-        row = frame.row(0, named=True)
-        verb = "is visual" if visual else "is not shown to be visual"
-        than = "more alike" if visual else "not clearly more alike"
-        text = f"{name(row['word'])} {verb}: the regions of its {row['n']:,} pictures are {than} {others}"
-        return (
-            f"{text} (excess {number(row['excess'], 3)}, {number(row['null'], 3)} by chance, {probability(row['p'])})."
-        )
+        return _about(frame.row(0, named=True), name)
     of = f"of {counted(frame.height, 'word', 'words')}"
-    first = frame.row(0, named=True)
+    rest = _others(frame)
     if not visual:
-        start = f"None {of} is shown to be visual: no word's pictures have regions clearly more alike {others}."
-        return f"{start} The nearest is {name(first['word'])} ({probability(first['p'])}, q = {number(first['q'], 3)})."
+        best = frame.row(0, named=True)
+        return f"None {of} is shown to be visual{rest}. The highest V has {name(best['word'])} ({_value(best)})."
     are, their = ("is", "its") if len(visual) == 1 else ("are", "their")
-    start = f"{len(visual)} {of} {are} visual: the regions of {their} pictures are more alike {others}"
+    start = f"{len(visual)} {of} {are} visual: {their} pictures tell more than the other words do"
     most = listed([name(word) for word in visual[:NAMED]], NAMED)
-    return f"{start} (q ≤ {LEVEL:g}). Highest z, not compared with one another: {most}."
+    return f"{start}{rest}. Highest V, not compared with one another: {most}."
+
+
+def _others(frame: pl.DataFrame) -> str:
+    """What the words are called that are not visual."""
+    counts = dict(frame["call"].value_counts().iter_rows())
+    named = [f"{counts[call]:,} {call}" for call in (COMPANY, NOT, RARE, ONE_TOPIC) if call in counts]
+    return f" ({', '.join(named)})" if named else ""
+
+
+def _about(row: Mapping[str, Any], name: Callable[[str], str]) -> str:
+    """The answer about one word."""
+    word, of = name(row["word"]), f"its {counted(row['n'], 'picture', 'pictures')}"
+    says = {
+        VISUAL: f"{word} is visual: {of} tell more than the other words do",
+        COMPANY: f"{word} is visual by its company: {of} can be told, but the words beside it explain that"
+                 + (f" ({row['company']})" if row["company"] else ""),
+        NOT: f"{word} is not shown to be visual: {of} are not told clearly enough from others",
+        RARE: f"{word} is too rare to say: {of} are not told clearly enough from others",
+        ONE_TOPIC: f"{word} is in one topic only: whether {of} show the word or the topic cannot be said",
+    }  # fmt: skip
+    return f"{says[row['call']]} ({_value(row)})."
+
+
+def _value(row: Mapping[str, Any]) -> str:
+    return f"V = {number(row['V'], 2)} ± {number(row['half'], 2)}"
 
 
 def heads(found: Visualness) -> list[str]:
@@ -89,15 +114,16 @@ def heads(found: Visualness) -> list[str]:
 
 
 def lines(found: Visualness) -> list[list[Cell]]:
-    """The rows of the table, the most visual word first."""
+    """The rows of the table, by V."""
     selection = _has_selection(found)
     return [
         [
-            cells.name(row["word"]), cells.whole(row["n"]), cells.whole(row["topics"]),
-            cells.number(row["excess"], 3),
-            Cell(number(row["above"], 3), row["above"], _ends(row), strong=row["q"] <= LEVEL),
-            cells.number(row["z"], 1), cells.number(row["p"], 3),
-            cells.number(row["q"], 3, strong=row["q"] <= LEVEL),
+            cells.name(row["word"]), Cell(row["call"], row["call"], _company(row), numeric=False),
+            cells.whole(row["n"]),
+            cells.whole(row["topics"], small=_tested(found, row)),
+            cells.number(row["V"], 2, small=f"± {number(row['half'], 2)}", strong=row["call"] == VISUAL),
+            *(cells.number(row[column], 2) for column in ("A", "B", "D")), cells.number(row["z"], 1),
+            cells.number(row["p"], 3), cells.number(row["q"], 3), cells.number(row["excess"], 3),
             cells.number(row["E"], 2), cells.number(row["hessel"], 2), cells.number(row["norm"], 2),
             *((cells.number(row["selected_E"], 2), cells.number(row["selected_z"], 1),
                cells.share(row["selected_share"]), cells.number(row["selected_regions"], 0)) if selection else ()),
@@ -106,9 +132,12 @@ def lines(found: Visualness) -> list[list[Cell]]:
     ]  # fmt: skip
 
 
-def _ends(row: Mapping[str, float]) -> str:
-    ends = f"[{number(row['lo'], 3)}, {number(row['hi'], 3)}]"
-    return "" if DASH in ends else ends
+def _tested(found: Visualness, row: Mapping[str, Any]) -> str:
+    return "tested on single pictures" if found.topics and row["left_out"] != "topic" else ""
+
+
+def _company(row: Mapping[str, Any]) -> str:
+    return f"with {row['company']}" if row["company"] else ""
 
 
 def _has_selection(found: Visualness) -> bool:
@@ -116,48 +145,52 @@ def _has_selection(found: Visualness) -> bool:
 
 
 def norm_lines(found: Visualness) -> list[str]:
-    """A sentence per method: its rank correlation with the ratings, and how it differs from excess."""
+    """A sentence per method: its rank correlation with the ratings, and how it differs from V."""
     said = []
     for row in (found.correlations if found.correlations is not None else pl.DataFrame()).iter_rows(named=True):
         ends = f"[{number(row['lo'], 2)}, {number(row['hi'], 2)}]"
         text = f"{METHODS[row['method']]}: {number(row['rho'], 3)} {ends}"
         if row["difference"] == row["difference"]:
             apart = f"[{number(row['difference_lo'], 2)}, {number(row['difference_hi'], 2)}]"
-            text += f"; minus that of excess: {number(row['difference'], 3)} {apart}"
+            text += f"; minus that of V: {number(row['difference'], 3)} {apart}"
         said.append(text)
     return said
 
 
 def _words(found: Visualness) -> Section:
+    views = "vectors of whole pictures" if found.look == "vectors" else "colours and textures: no vectors were there"
+    held = (f"One of {found.topics} topics is left out at a time; a word in fewer than three is tested on single "
+            "pictures, and one in a single topic comes last." if found.topics
+            else "One picture is left out at a time.")  # fmt: skip
     note = (
-        f"{found.regions:,} regions of {found.pictures:,} pictures, {found.components} components in each mixture. "
-        + (f"Random words take the word's counts to random topics, {found.topics} in all." if found.topics
-           else "Random words are random pictures, as many as the word has.")
-    )  # fmt: skip
-    grid = Grid("Words, the most visual first", heads(found), lines(found), note=note)
-    return Section("words", "Words", "Words from the most to the least visual", (), [], [_figure(found)], grid)
+        f"Looks are {views}. {held} Excess and E are of {found.regions:,} regions of {found.pictures:,} pictures, "
+        f"{found.components} components in each mixture."
+    )
+    grid = Grid("Words by V", heads(found), lines(found), note=note)
+    return Section("words", "Words", "Words by V", (), [], [_figure(found)], grid)
 
 
 def _figure(found: Visualness) -> Chart:
     words = ends_of(found.frame)
     left = found.frame.height - words.height
     rows = [
-        [cells.name(row["word"]), cells.interval(row["above"], row["lo"], row["hi"], 3), cells.number(row["q"], 3)]
+        [cells.name(row["word"]), cells.interval(row["V"], row["V"] - row["half"], row["V"] + row["half"], 2),
+         cells.text(row["call"])]
         for row in words.iter_rows(named=True)
-    ]
-    cut = f" The {FIRST} most and the {LAST} least visual of {found.frame.height:,}." if left else ""
+    ]  # fmt: skip
+    cut = f" The first {FIRST} and the last {LAST} of {found.frame.height:,}." if left else ""
     return chart(
-        partial(excess_dots, words, level=LEVEL),
-        heading="Excess above chance",
-        label=f"Excess above that of random words, with intervals; {words.row(0)[0]} is the most visual",
-        caption=f"Excess minus its mean over random words, with 95 % intervals over "
-        f"{'topics' if found.null == 'topics' else 'pictures'}. Blue diamonds: q ≤ {LEVEL:g}.{cut}",
-        grid=Grid("Excess above chance", ("word", "above chance", "q"), rows),
+        partial(visual_dots, words),
+        heading="V of words",
+        label=f"V of words, with 90 % of what chance adds; {words.row(0)[0]} comes first",
+        caption=f"V ± 1.64 · {SPREAD:g}/√n: 90 % of what chance adds to a word on n pictures. Blue diamonds: called "
+        f"visual.{cut}",
+        grid=Grid("V of words", ("word", "V", "called"), rows),
     )
 
 
 def ends_of(frame: pl.DataFrame) -> pl.DataFrame:
-    """The most and the least visual words, in order."""
+    """The first and the last words, in order."""
     return frame if frame.height <= FIRST + LAST else pl.concat([frame.head(FIRST), frame.tail(LAST)])
 
 
@@ -173,7 +206,7 @@ def _norms(found: Visualness) -> Section | None:
         for row in table.iter_rows(named=True)
     ]  # fmt: skip
     grid = Grid(
-        f"Spearman's rho with the ratings, {table['words'][0]:,} words", ("method", "rho", "minus excess"), rows,
+        f"Spearman's rho with the ratings, {table['words'][0]:,} words", ("method", "rho", "minus V"), rows,
         note="95 % intervals by resampling words, the same words for every method.",
     )  # fmt: skip
     text = "Ratings say what a word means to people, not how it is used in this corpus; both agree in part only."
@@ -186,8 +219,7 @@ def _gallery(shown: Shown) -> Section | None:
         return None
     rows = {row["word"]: row for row in shown.found.frame.iter_rows(named=True)}
     strips = [
-        Strip(word, f"excess {number(rows[word]['excess'], 3)}, z {number(rows[word]['z'], 1)}, "
-                    f"q {number(rows[word]['q'], 3)}", shown.pictures[word], opened=at < FIRST and at < NAMED)
+        Strip(word, f"{_value(rows[word])}, {rows[word]['call']}", shown.pictures[word], opened=at < NAMED)
         for at, word in enumerate(words)
     ]  # fmt: skip
     text = (

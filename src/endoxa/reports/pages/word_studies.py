@@ -93,8 +93,8 @@ def answer(study: WordStudy, *, name: Callable[[str], str] = str) -> str:
         f"{capitalised(_what(study, best, name))} predict {number(own['score'], 3)} of the words of held-out pictures, "
         f"the most frequent words {number(own['baseline'], 3)}: {_lift(own['lift'], own['lo'], own['hi'])}."
     )
-    if lifts.apart.order[1:]:
-        text += f" {capitalised(told_apart(_wins(study), **lifts.apart.facts, name=name))}."
+    if (peers := lifts.peers(best)).order[1:]:
+        text += f" {capitalised(told_apart(_wins(study, best), **peers.facts, name=name))}."
     if best in lifts.references:
         other, found = lifts.against(best)
         clear = "" if found.lo > 0 else ", which is no clear difference"
@@ -102,13 +102,42 @@ def answer(study: WordStudy, *, name: Callable[[str], str] = str) -> str:
     if NOVEL in lifts.parts:
         new = lifts.value(best, NOVEL)
         text += f" For pictures of novel topics the lift is {_lift(new['lift'], new['lo'], new['hi'])}."
+    text += _merges(study, name)
     if (tau := against_source(study)) is not None:
         text += f" Kendall's tau with the order that Barnard et al. printed is {number(tau, 2)}."
     return text
 
 
-def _wins(study: WordStudy) -> str:
-    return f"predicts words better than every other {_thing(study)}"
+def _wins(study: WordStudy, best: str) -> str:
+    text = f"predicts words better than every other {_thing(study)}"
+    if study.kind != "segmenters" or not study.lifts.references:
+        return text
+    return f"{text} with {_regions(study, best):,.0f} regions"
+
+
+def _regions(study: WordStudy, arm: str) -> float:
+    """The regions of a contender's pictures: those asked for, or those that are left, in the mean."""
+    one = next(one for one in study.lifts.contenders if one.name == arm)
+    if not one.merge:
+        return one.regions
+    return float(np.mean([found.regions for found in study.lifts.outcomes[arm]]))
+
+
+def _merges(study: WordStudy, name: Callable[[str], str]) -> str:
+    """What merging did to the contender that had the highest mean before, beside merging at random."""
+    lifts = study.lifts
+    arms = {one.name: one for one in lifts.contenders if one.merge}
+    before = [arm for arm in lifts.order() if arm in {lifts.references[one] for one in arms}]
+    if not before:
+        return ""
+    merged = next(one for one in arms if lifts.references[one] == before[0] and not arms[one].shuffled)
+    random = next(one for one in arms if lifts.references[one] == before[0] and arms[one].shuffled)
+    (_, by_words), (_, by_chance) = lifts.against(merged), lifts.against(random)
+    return (
+        f" Merging neighbours of {name(before[0])} whose words agree leaves {_regions(study, merged):.1f} regions and "
+        f"changes its lift by {_lift(by_words.value, by_words.lo, by_words.hi)}; merging as many at random, by "
+        f"{_lift(by_chance.value, by_chance.lo, by_chance.hi)}."
+    )
 
 
 def _what(study: WordStudy, best: str, name: Callable[[str], str]) -> str:
@@ -155,7 +184,11 @@ def lines(study: WordStudy) -> list[list[Cell]]:
 def _line(study: WordStudy, arm: str) -> list[Cell]:
     lifts = study.lifts
     own = lifts.value(arm)
-    row = [cells.name(arm), cells.interval(own["lift"], own["lo"], own["hi"], 3, strong=arm == lifts.apart.winner)]
+    merged = f"{_regions(study, arm):.1f} regions" if any(c.merge for c in lifts.contenders if c.name == arm) else ""
+    row = [
+        cells.name(arm, merged),
+        cells.interval(own["lift"], own["lo"], own["hi"], 3, strong=arm == lifts.peers(arm).winner),
+    ]
     if lifts.references:
         row.append(_against(lifts, arm))
     if study.kind == "features":
@@ -192,7 +225,8 @@ def table(study: WordStudy) -> Grid:
     note = (
         "Intervals of 95 % over resamples, by the corrected standard error; on training pictures they say little. "
         "Differences are paired: the same splits and starting points for all; their intervals hold together. Bold "
-        "differences exclude 0. A lift is bold if it is told apart from every other."
+        "differences exclude 0. A lift is bold if it is told apart from every other that has the same reference"
+        + (", and thus as many regions." if study.kind == "segmenters" else ".")
     )
     return Grid("Mean lift of each part", heads(study), lines(study), note=note)
 
@@ -240,10 +274,11 @@ def _dotted(study: WordStudy, part: str) -> Chart:
 
 def curve_of(study: WordStudy, part: str) -> pl.DataFrame:
     """source, regions, lift, se of every contender of a study of segmentations; the best source first."""
-    at = {one.name: (one.source, one.regions) for one in study.lifts.contenders}
+    at = {one.name: (one.source, one.regions) for one in study.lifts.contenders if not one.merge}
     rows = [
         (*at[row["arm"]], row["lift"], row["se"])
         for row in study.lifts.summary.filter(pl.col("part") == part).iter_rows(named=True)
+        if row["arm"] in at
     ]
     return pl.DataFrame(rows, schema=["source", "regions", "lift", "se"], orient="row").sort("source", "regions")
 
