@@ -94,7 +94,7 @@ def visual(
     from endoxa.io.write import write_page
     from endoxa.reports.pages.visual_words import page
     from endoxa.words.topics import topics_of
-    from endoxa.words.visualness import GROUPS, Looking, visualness
+    from endoxa.words.visualness import GROUPS, Looking, visualness, vocabulary
 
     looking = Looking(least, most, components, mixtures, null, draws, iterated)
     descriptor = Regions(segmenter=segmenter, count=regions, groups=",".join(GROUPS))
@@ -102,6 +102,7 @@ def visual(
     corpus = open_corpus(place, without=without, progress=progress)
     if ratings is not None:
         _refuse_foreign(ratings, corpus)
+    vocabulary(corpus.words, words, looking)  # refuse words on no picture before any is described
     folder = home_of(corpus, home)
     network = [EfficientNet()] if vectors is None and Embeddings.name in available() else []
     described = describe(corpus, [descriptor, *network], folder, workers=workers, progress=progress)
