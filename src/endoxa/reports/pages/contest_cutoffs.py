@@ -18,14 +18,14 @@ NAMED = 3  # pairs that a sentence names before it only counts them
 
 
 def section(found: Cutoffs) -> Section:
-    """Figures and tables of precision and recall, tau at every cut-off, and the pairs that consensus turns round."""
+    """Figures and tables of precision, recall and F, tau at every cut-off, and the pairs that consensus turns round."""
     lines = [
         missed(found),
-        f"Each system votes for its first {found.deepest} items. Precision and recall are means over {found.queries:,} "
-        "queries, with 95 % intervals over queries. A consensus narrows differences: compare the orders of the two "
-        "ways, not their numbers.",
+        f"Each system votes for its first {found.deepest} items. Precision, recall and F are means over "
+        f"{found.queries:,} queries, with 95 % intervals over queries; F is 2 · correct / (retrieved + relevant) of "
+        "each query. A consensus narrows differences: compare the orders of the two ways, not their numbers.",
     ]
-    grids = [_taus(found), _alone(found)]
+    grids = [_taus(found), _balanced(found), _alone(found)]
     return Section(
         "cutoffs", "Cut-offs", "Consensus beside folders, at every cut-off", [clean(line) for line in lines], grids,
         [_curves(found, measure) for measure in MEASURES], below=_turned(found) if found.turned.height else None,
@@ -68,6 +68,40 @@ def tables(found: Cutoffs) -> dict[str, pl.DataFrame]:
         columns["tau"] = [f"{number(tau, 2)} [{number(lo, 2)}, {number(hi, 2)}]" for tau, lo, hi in ends]
         tables[measure] = pl.DataFrame(columns)
     return tables
+
+
+def even(found: Cutoffs) -> pl.DataFrame:
+    """F at the cut-off of R-precision: a row per system, the best by folders first, with its interval by either way."""
+    at = {row[:2]: row[2:] for row in found.even.iter_rows()}
+    order = (
+        found.even.filter(pl.col("way") == FOLDERS).sort("value", descending=True, nulls_last=True)["system"].to_list()
+    )
+    columns = {
+        way: [
+            f"{number(at[way, one][0], 3)} [{number(at[way, one][1], 3)}, {number(at[way, one][2], 3)}]"
+            for one in order
+        ]
+        for way in (FOLDERS, CONSENSUS)
+    }
+    return pl.DataFrame({"system": order, **columns})
+
+
+def even_tau(found: Cutoffs) -> str:
+    """What F at the cut-off of R-precision is, and how far the two orders agree."""
+    tau, lo, hi = found.even_tau
+    return (
+        "The cut-off is the number of relevant items of each query, where precision, recall and F are one number. "
+        f"Kendall's tau of the two orders: {number(tau, 2)} [{number(lo, 2)}, {number(hi, 2)}]."
+    )
+
+
+def _balanced(found: Cutoffs) -> Grid:
+    at = {row[:2]: row[2:] for row in found.even.iter_rows()}
+    rows = [
+        [cells.name(system), *(cells.interval(*at[way, system], 3) for way in (FOLDERS, CONSENSUS))]
+        for system in even(found)["system"]
+    ]
+    return Grid("F at the cut-off of R-precision", ("system", FOLDERS, CONSENSUS), rows, note=clean(even_tau(found)))
 
 
 def _difference(row: dict[str, Any], way: str) -> str:
