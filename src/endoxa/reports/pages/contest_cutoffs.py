@@ -72,18 +72,20 @@ def tables(found: Cutoffs) -> dict[str, pl.DataFrame]:
 
 def even(found: Cutoffs) -> pl.DataFrame:
     """F at the cut-off of R-precision: a row per system, the best by folders first, with its interval by either way."""
-    at = {row[:2]: row[2:] for row in found.even.iter_rows()}
-    order = (
-        found.even.filter(pl.col("way") == FOLDERS).sort("value", descending=True, nulls_last=True)["system"].to_list()
-    )
-    columns = {
-        way: [
-            f"{number(at[way, one][0], 3)} [{number(at[way, one][1], 3)}, {number(at[way, one][2], 3)}]"
-            for one in order
-        ]
-        for way in (FOLDERS, CONSENSUS)
-    }
+    at = _ends(found)
+    first = found.even.filter(pl.col("way") == FOLDERS).sort("value", descending=True, nulls_last=True)
+    order = first["system"].to_list()
+    columns = {way: [_text(*at[way, one]) for one in order] for way in (FOLDERS, CONSENSUS)}
     return pl.DataFrame({"system": order, **columns})
+
+
+def _ends(found: Cutoffs) -> dict[tuple[str, str], tuple[float, float, float]]:
+    """Way and system to F at the cut-off of R-precision and the ends of its interval."""
+    return {(way, system): (value, lo, hi) for way, system, value, lo, hi in found.even.iter_rows()}
+
+
+def _text(value: float, lo: float, hi: float) -> str:
+    return f"{number(value, 3)} [{number(lo, 3)}, {number(hi, 3)}]"
 
 
 def even_tau(found: Cutoffs) -> str:
@@ -96,9 +98,9 @@ def even_tau(found: Cutoffs) -> str:
 
 
 def _balanced(found: Cutoffs) -> Grid:
-    at = {row[:2]: row[2:] for row in found.even.iter_rows()}
+    at = _ends(found)
     rows = [
-        [cells.name(system), *(cells.interval(*at[way, system], 3) for way in (FOLDERS, CONSENSUS))]
+        [cells.name(system), *(cells.interval(*at[way, system]) for way in (FOLDERS, CONSENSUS))]
         for system in even(found)["system"]
     ]
     return Grid("F at the cut-off of R-precision", ("system", FOLDERS, CONSENSUS), rows, note=clean(even_tau(found)))

@@ -90,7 +90,7 @@ def _grid(found: Growing) -> Grid:
         for row in frame.iter_rows()
     ]
     caption = "Interpolated precision at each recall, under each common generality"
-    return Grid(caption, tuple(frame.columns), rows, small=True)
+    return Grid(caption, tuple(frame.columns), rows)
 
 
 def _systems(found: Growing, level: float) -> Chart:
