@@ -241,7 +241,8 @@ RECORDS = (
         GIMELFARB, "generality", "Precision–recall curves in growing collections",
         "slide “Generality Vs. Performance”",
         "Our curves show what the slide says: with the same separation of relevant and irrelevant images, precision "
-        "falls with generality, so that only curves of a common generality can be compared.",
+        "falls with generality, so that only curves of a common generality can be compared. `endoxa generality` draws "
+        "them for any judged collection.",
         lost="The drawing is missing in our copy; it has no numbers in the text.", drawings=generality,
     ),
     Record(

@@ -63,7 +63,7 @@ def feedback(_: Path) -> dict[str, Any]:
     from endoxa.verbs.trials import trials
 
     names = ["none", "rocchio", "reweighting", "kernel"]
-    held = trials("stamps", names, people=["class"], home=HOME / "search", seed=SEED)
+    held = trials("stamps", names, people=["class"], size=20, home=HOME / "search", seed=SEED)
     learners: dict[str, dict[str, list[float]]] = {name: {} for name in names}
     for one in held.trials:
         main = one.scores.measures[0]

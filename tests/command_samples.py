@@ -82,6 +82,7 @@ class World:
             "pool": (*runs, "--depth", 10),
             "fuse": (*runs,),
             "check": (qrels, *runs),
+            "generality": (qrels, *runs[:2], "--at", 0.5, "--draws", 2, "--page", f / "generality.html"),
             "explain": ("nDCG",),
             "read": (qrels,),
             "write": (qrels, f / "qrels.csv"),

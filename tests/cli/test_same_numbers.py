@@ -255,6 +255,12 @@ def _pool(here: Here, tmp_path: Path) -> None:
     same(here.frame("pool", here.qrels, *here.runs, "--depth", 10, "--leave-out-uniques"), left.frame)
 
 
+def _generality(here: Here, tmp_path: Path) -> None:
+    asked = ("--at", 0.5, "--draws", 3, "--seed", 2)
+    expected = endoxa.generality(here.runs, here.qrels, levels=[0.5], draws=3, seed=2)
+    same(here.frame("generality", here.qrels, *here.runs, *asked), expected.curves)
+
+
 def _fuse(here: Here, tmp_path: Path) -> None:
     for words, settings in (
         ((), {}),
@@ -528,7 +534,7 @@ PICTURES = {"index", "run", "find", "gallery", "contest", "compose", "fetch", "s
 CASES: dict[str, Callable[[Here, Path], None]] = {
     "evaluate": _evaluate, "compare": _compare, "measure": _measure, "report": _report, "choose": _choose,
     "decide": _decide, "estimate": _estimate, "backtest": _backtest, "believe": _believe, "rate": _rate, "pool": _pool,
-    "fuse": _fuse, "check": _check,
+    "fuse": _fuse, "check": _check, "generality": _generality,
     "explain": _explain, "read": _read, "write": _write, "demo": _demo, "study": _study, "compose": _compose,
     "index": _index, "run": _run, "find": _find, "gallery": _gallery, "contest": _contest, "fetch": _fetch,
     "search": _search, "trials": _trials, "pages": _pages, "words": _words, "visual": _visual,

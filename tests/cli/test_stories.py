@@ -35,6 +35,7 @@ COMMANDS = [
     "pool",
     "fuse",
     "check",
+    "generality",
     "explain",
     "report",
     "ratings",

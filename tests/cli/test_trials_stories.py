@@ -32,6 +32,15 @@ def test_pictures_without_folders_are_searched_by_people_who_think_in_looks(plai
     assert refused.exit_code == 1 and "30 pictures, too few for pages of 20" in refused.stderr
 
 
+def test_pages_of_several_sizes_are_trials_of_their_own(plain: Path, tmp_path: Path) -> None:
+    words = ("-l", "kernel", "-l", "rocchio", "--sessions", 3, "--task", "target", "--home", tmp_path, "--workers", 1)
+    printed = done("search", "contest", plain, *words, "--size", 6, "--size", 3, "--to", tmp_path / "trials.html")
+    assert printed.index("mixed people, pages of 6") < printed.index("mixed people, pages of 3")
+    assert "beyond the least" in printed and "÷ rocchio" in printed
+    html = (tmp_path / "trials.html").read_text()
+    assert 'id="target-mixed-6"' in html and 'id="target-mixed-3"' in html
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

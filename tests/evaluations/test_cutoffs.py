@@ -76,6 +76,9 @@ def test_against_brute_force(drawn) -> None:
                 sums = sum(p[item] for item in own[:k]), len(mates & set(own[:k]))
                 parts = {("consensus", "precision"): sums[0] / k, ("consensus", "recall"): sums[0] / sum(p.values())}
                 parts |= {("folders", "precision"): sums[1] / k, ("folders", "recall"): sums[1] / len(mates)}
+                for way in ("consensus", "folders"):  # the harmonic mean on this query, 0 if both are 0
+                    p_, r_ = parts[way, "precision"], parts[way, "recall"]
+                    parts[way, "F"] = 2 * p_ * r_ / (p_ + r_) if p_ + r_ else 0.0
                 for key, value in parts.items():
                     expected.setdefault((*key, system), []).append(value)
         for (way, measure, system), one in expected.items():
@@ -98,7 +101,7 @@ def test_intervals_hold_their_means_and_the_seed_decides(drawn) -> None:
     assert not one.values.equals(other.values)
     known = one.values.filter(pl.col("lo").is_not_nan())
     assert (known["lo"] <= known["value"]).all() and (known["value"] <= known["hi"]).all()
-    assert one.taus.height == 10 and (one.taus["lo"] <= one.taus["hi"]).all()
+    assert one.taus.height == 15 and (one.taus["lo"] <= one.taus["hi"]).all()
     assert one.taus["tau"].is_between(-1, 1).all()
 
 
@@ -113,8 +116,49 @@ def test_a_better_system_that_the_consensus_misses() -> None:
     turned = found.turned.filter((pl.col("measure") == "precision") & (pl.col("k") == 3))
     assert turned["system"].to_list() == ["lone"] * 3 and turned["other"].to_list() == ["a", "b", "c"]
     assert (turned["folders_lo"] > 0).all() and (turned["consensus_hi"] < 0).all()
-    assert found.taus.filter(pl.col("k") == 3)["tau"].to_list() == pytest.approx([-1.0, -1.0])
+    assert found.taus.filter(pl.col("k") == 3)["tau"].to_list() == pytest.approx([-1.0, -1.0, -1.0])
     assert found.alone.row(0) == ("lone", 1.0, 1.0)
+
+
+def test_f_is_that_of_quenot() -> None:
+    """3 correct of 10 retrieved, 6 relevant: P .3, R .5, F = 6/16; the mean over queries is not the F of the means."""
+    items = [f"x{number}" for number in range(10)]
+    mates = ["q", *items[:3], "m1", "m2", "m3"]
+    corpus = corpus_of({"f": mates, "g": ["r", items[3]], "h": items[4:]})
+    run = run_of({name: {"q": items, "r": items} for name in ("s", "t")})
+    found = cutoffs(run, corpus, ["q", "r"], deepest=10, seed=0)
+    assert found is not None
+    one = values(found, "folders", "F", 10)["s"]
+    assert one == pytest.approx((6 / 16 + 2 / 11) / 2)
+    precision, recall = (values(found, "folders", measure, 10)["s"] for measure in ("precision", "recall"))
+    assert one != pytest.approx(2 * precision * recall / (precision + recall))
+
+
+def test_f_where_precision_and_recall_are_one_number(drawn) -> None:
+    """By folders it is R-precision, beyond the depth of the votes too; by consensus the expected number is rounded."""
+    _, corpus, lists = drawn
+    rng = np.random.default_rng(8)
+    queries = corpus.items[:12]
+    orders = {(name, query): rng.permutation(corpus.items).tolist() for name in lists for query in queries}
+    full = {name: {query: [one for one in orders[name, query] if one != query] for query in queries} for name in lists}
+    found = cutoffs(run_of(full), corpus, queries, deepest=5, seed=0)
+    assert found is not None
+    folder = dict(corpus.frame.select("item", "category").iter_rows())
+    even = {row[:2]: row[2] for row in found.even.iter_rows()}
+    expected: dict[tuple[str, str], list[float]] = {}
+    for query in queries:
+        mates = {item for item in folder if folder[item] == folder[query] and item != query}
+        voted = {system: own[query][:5] for system, own in full.items()}
+        p = {item: (1 + sum(item in own for own in voted.values())) / 6 for own in voted.values() for item in own}
+        k = int(np.floor(sum(p.values()) + 0.5 + 1e-9))
+        for system, own in full.items():
+            hits = len(mates & set(own[query][: len(mates)]))
+            expected.setdefault(("folders", system), []).append(hits / len(mates))
+            worth = sum(p.get(item, 0.0) for item in own[query][:k])
+            expected.setdefault(("consensus", system), []).append(2 * worth / (k + sum(p.values())))
+    assert even == pytest.approx({key: np.mean(rows) for key, rows in expected.items()})
+    assert -1 <= found.even_tau[1] <= found.even_tau[0] <= found.even_tau[2] <= 1
+    assert (found.even["lo"] <= found.even["value"]).all() and (found.even["value"] <= found.even["hi"]).all()
 
 
 def test_nothing_to_compare(drawn) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -113,6 +114,52 @@ def test_orders_agree_where_errors_are_independent(drawn) -> None:
     assert (known["lo"] <= known["value"] + 1e-12).all() and (known["value"] <= known["hi"] + 1e-12).all()
     assert ON_RECALL in study.warnings
     assert study.agreed["share"].is_sorted()
+
+
+def test_pairs_are_compared_page_by_page_as_by_hand(drawn) -> None:
+    """F1 by truth from counted words; P(better) against all 6^6 resamples of six pages; the pages won by counting."""
+    found, truth = drawn
+    some = dict(list(truth.items())[:6])
+    study = compare_pipelines(found, some)
+
+    def f1(name: str, page: str) -> float:
+        return 2 * (Counter(found[name][page]) & Counter(some[page])).total() / (len(found[name][page]) + 10)
+
+    rows = study.pairs.filter((pl.col("way") == TRUTH) & (pl.col("measure") == "F1"))
+    assert rows.height == 6
+    for row in rows.iter_rows(named=True):
+        d = np.array([f1(row["pipeline"], page) - f1(row["other"], page) for page in some])
+        means = d[np.array(list(product(range(6), repeat=6)))].mean(axis=1)
+        exact = np.mean(means > 1e-12) + np.mean(np.abs(means) <= 1e-12) / 2
+        assert row["p_better"] == pytest.approx(exact, abs=3 * np.sqrt(max(exact * (1 - exact), 0.0005) / 2000))
+        assert row["difference"] == pytest.approx(d.mean()) and row["difference"] >= 0
+        assert (row["won"], row["lost"], row["pages"]) == ((d > 1e-12).sum(), (d < -1e-12).sum(), 6)
+        assert row["lo"] < row["difference"] < row["hi"]
+    assert set(study.pairs["way"]) == {TRUTH, BAG, ALIGNED} and study.pairs.height == 3 * 3 * 6
+    assert study.pairs.filter(pl.col("way") == BAG)["pages"].to_list() == [12] * 18
+
+
+def test_below_six_pages_only_pages_won_are_counted(drawn) -> None:
+    found, truth = drawn
+    for count, known in ((5, False), (6, True)):
+        pages = list(truth)[:count]
+        study = compare_pipelines({name: {page: own[page] for page in pages} for name, own in found.items()})
+        for column in ("lo", "hi", "p_better"):
+            assert study.pairs[column].is_not_nan().all() == known and study.pairs[column].is_not_nan().any() == known
+        assert (study.pairs["won"] + study.pairs["lost"] <= count).all() and study.pairs["won"].sum() > 0
+        assert not any(one.decided for one in study.compared.values()) or known
+
+
+def test_a_page_without_a_value_for_one_of_a_pair_does_not_count(drawn) -> None:
+    """An empty output has no precision there: eleven pages are left, drawn as eleven, and equal ones stay at .5."""
+    found, truth = drawn
+    silent = {**found, "bad": {**found["bad"], "p03": []}, "twin": found["good"]}
+    study = compare_pipelines(silent, truth)
+    rows = study.pairs.filter((pl.col("way") == TRUTH) & (pl.col("measure") == "precision"))
+    at = {frozenset((row["pipeline"], row["other"])): row for row in rows.iter_rows(named=True)}
+    assert at[frozenset(("bad", "good"))]["pages"] == 11 and at[frozenset(("poor", "good"))]["pages"] == 12
+    twins = at[frozenset(("good", "twin"))]
+    assert (twins["difference"], twins["p_better"], twins["won"], twins["lost"]) == (0, 0.5, 0, 0)
 
 
 def test_the_seed_decides(drawn) -> None:

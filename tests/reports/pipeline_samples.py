@@ -23,6 +23,26 @@ def sample_study(*, typed: bool = True) -> PipelineStudy:
     return compare_pipelines(found, truth if typed else None)
 
 
+def sample_of_a_wrong_consensus() -> PipelineStudy:
+    """Twelve pages of ten words. `short` reads the first four or five words and nothing wrong; `long` and `other` read
+    all words, and each misreads two in its own way. So `short` is most precise by every way, and worst in F1 by truth.
+    """
+    truth = {f"p{page:02}": [f"{letter}{page}" for letter in "abcdefghij"] for page in range(12)}
+
+    def misread(words: list[str], own: str, places: tuple[int, int]) -> list[str]:
+        return [f"{own}{word}" if place in places else word for place, word in enumerate(words)]
+
+    found = {
+        "long": {page: misread(words, "x", (at % 4, 4 + at % 5)) for at, (page, words) in enumerate(truth.items())},
+        "other": {
+            page: misread(words, "y", ((at + 2) % 4, 4 + (at + 1) % 5))
+            for at, (page, words) in enumerate(truth.items())
+        },
+        "short": {page: words[: 4 + at % 2] for at, (page, words) in enumerate(truth.items())},
+    }
+    return compare_pipelines(found, truth)
+
+
 def ways(systems: list[str], count: int = 3) -> pl.DataFrame:
     """Values of systems by several ways, falling from system to system."""
     rows = [

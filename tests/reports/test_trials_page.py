@@ -47,6 +47,24 @@ def test_the_answer_comes_first(found: Held) -> None:
     assert f"feedback by {best} raises the precision of the next 3 pages from {kind.value('none')['value']:.3f}" in text
 
 
+def test_the_answer_compares_with_the_best_baseline_beyond_the_least(found: Held) -> None:
+    target = found.trials[0]
+    own = target.order[0]
+    assert target.baseline == "rocchio" and own.startswith("kernel")
+    whole, beyond = (target.ratio(own, "rocchio", one)[0] for one in ("pictures", "beyond"))
+    excess = [target.value(name, "beyond")["value"] for name in (own, "rocchio")]
+    text = sentence(target)
+    assert (
+        f"With pages of 6 no learner needs fewer than {target.least:.1f} on average; beyond this {own} needs " in text
+    )
+    assert f" needs {excess[0]:.1f}, the best baseline rocchio {excess[1]:.1f}. The ratio of the two is " in text
+    assert f"is {beyond:.2f} [" in text and f"that of all pictures {whole:.2f} [" in text
+    row = next(row for row in lines(target) if row[0].text == own)
+    at = heads(target)
+    assert row[at.index("beyond the least")].sort == excess[0]
+    assert row[at.index("÷ rocchio")].sort == whole and row[at.index("beyond ÷ rocchio")].sort == beyond
+
+
 def test_a_best_learner_is_named_only_where_it_is_told_apart_from_all(found: Held) -> None:
     trial = found.trials[0]
     best, *others = trial.order

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -10,6 +12,7 @@ from search_samples import clusters
 from endoxa.errors import JoinError, TextError
 from endoxa.searches.arms import Features, group_of
 from endoxa.searches.searchers import Person, person_of
+from endoxa.searches.seeking import standing_for
 from endoxa.searches.trials import Competitor, Setting, Trial, drawn, evidence_of, hold, play
 
 
@@ -96,12 +99,64 @@ def test_the_kernel_is_not_behind_and_its_choice_of_metrics_not_either(kinds: Tr
 
 def test_the_kernel_finds_targets_sooner(targets: Trial) -> None:
     rows = targets.pairs.filter(pl.col("system") == "kernel")
+    rows = rows.filter(pl.col("measure") == "pictures")
     assert (rows["difference"] < 0).all() and rows.height == 3
     assert rows.filter(pl.col("baseline") == "none")["hi"][0] < 0
     curve = targets.curve.filter(pl.col("system") == "kernel")["found"].to_list()
     assert curve == sorted(curve) and len(curve) == 16 and curve[4] > 0.5
     assert targets.summary.filter(pl.col("system") == "kernel")["median"][0] <= 50
     assert set(targets.seconds) == {"kernel", "reweighting", "rocchio", "none"}
+
+
+def test_pictures_beyond_the_least_possible() -> None:
+    """A target on the first page costs one page, any other two at least. Here the first page is replayed by hand."""
+    features, categories = collection(60)
+    setting = Setting("target", "class", sessions=120, size=12, most=60)
+    found = hold(features, categories, ["kernel", "none"], setting, seed=2)
+    alone = replace(features, stacks=np.arange(60))
+    wanted = drawn(categories, setting, 2)
+    least = []
+    for number, at in enumerate(wanted):
+        first = standing_for(alone, np.ones(60, np.bool_), 12, rng=np.random.default_rng((2, 2, number)))
+        least.append(12 if at in first else 24)
+    assert {12, 24} == set(least)
+    assert found.least == pytest.approx(np.mean(least))
+    f = 12 / 60  # by the formula the least mean is (1 - f) · 2 · size + f · size
+    assert found.least == pytest.approx((1 - f) * 24 + f * 12, abs=3 * 12 * np.sqrt(f * (1 - f) / 120))
+    for name in ("kernel", "none"):
+        rows = found.scores.frame.filter(pl.col("system") == name).sort("query")
+        pictures, beyond = (rows.filter(pl.col("measure") == one)["value"].to_numpy() for one in ("pictures", "beyond"))
+        assert (pictures - beyond == least).all() and (beyond >= 0).all() and (beyond == 0).any()
+
+
+def test_ratios_are_those_of_the_means_with_intervals_over_sessions(targets: Trial) -> None:
+    assert targets.baseline in {"reweighting", "rocchio"}  # the best that is not the kernel
+    others = {name: mean(targets, name, "pictures") for name in ("reweighting", "rocchio")}
+    assert targets.baseline == min(others, key=others.__getitem__)
+    rng = np.random.default_rng(7)
+    for measure in ("pictures", "beyond"):
+        value, lo, hi = targets.ratio("kernel", targets.baseline, measure)
+        assert value == pytest.approx(mean(targets, "kernel", measure) / mean(targets, targets.baseline, measure))
+        rows = targets.scores.frame.filter(pl.col("measure") == measure).sort("query")
+        one, other = (
+            rows.filter(pl.col("system") == name)["value"].to_numpy() for name in ("kernel", targets.baseline)
+        )
+        draws = [one[at].mean() / other[at].mean() for at in rng.integers(30, size=(2000, 30))]
+        assert (lo, hi) == pytest.approx(np.quantile(draws, [0.025, 0.975]), rel=0.08)
+        assert targets.ratio("kernel", "kernel", measure) == (1.0, 1.0, 1.0)
+    assert (
+        targets.ratio("kernel", targets.baseline, "beyond")[0]
+        < targets.ratio("kernel", targets.baseline, "pictures")[0]
+    )
+
+
+def test_a_ratio_to_nothing_is_undefined_and_no_feedback_is_a_baseline_only_alone() -> None:
+    features, categories = collection(24)
+    setting = Setting("target", "class", sessions=4, size=12, most=24)
+    found = hold(features, categories, ["none", "kernel"], setting)
+    assert found.baseline == "none" and mean(found, "kernel", "beyond") == 0  # two pages show everything
+    assert all(np.isnan(end) for end in found.ratio("kernel", "none", "beyond"))
+    assert hold(features, categories, ["kernel"], setting).baseline is None
 
 
 def test_the_same_seed_gives_the_same_trial() -> None:
@@ -113,7 +168,7 @@ def test_the_same_seed_gives_the_same_trial() -> None:
         hold(features, categories, names, setting, seed=3, progress=lambda *now: told.append(now)) for _ in "ab"
     )
     assert one.scores.frame.equals(other.scores.frame) and one.pairs.equals(other.pairs)
-    assert told[11] == ("target search, mixed people", 12, 12)
+    assert told[11] == ("target search, mixed people, pages of 6", 12, 12)
     assert not hold(features, categories, names, setting, seed=4).scores.frame.equals(one.scores.frame)
 
 

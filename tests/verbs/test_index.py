@@ -7,12 +7,14 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from corpus_samples import FAST, SMALL
 from PIL import Image
 from vector_samples import write_vectors
 
 from endoxa.errors import FileError, JoinError, TextError
+from endoxa.images.corpus import Corpus
 from endoxa.io import indexes
 from endoxa.io.opening import open_corpus
 from endoxa.verbs.contest import contest
@@ -45,6 +47,29 @@ def test_vectors_of_your_own(indexed: Path, tmp_path: Path) -> None:
     write_vectors(tmp_path / "strange.npz", ["x"], np.ones((1, 5)))
     with pytest.raises(JoinError, match="none of its 1 items is in the corpus"):
         index(indexed, [], vectors={"clip": tmp_path / "strange.npz"}, home=tmp_path / "home")
+
+
+def test_where_no_picture_has_words_rwmm_is_not_run_beside_romm(tmp_path: Path, monkeypatch) -> None:
+    """Two equal systems would vote as one. An engine that was asked for by name stays, and a note says what it is."""
+    from endoxa.engines import registry
+
+    small = {"components": 2, "restarts": 1, "iterations": 3}
+    rng = np.random.default_rng(1)
+    for name in ("a1", "b2", "c3", "d4"):
+        Image.fromarray(rng.integers(0, 255, (30, 40, 3), dtype=np.uint8)).save(tmp_path / f"{name}.png")
+    monkeypatch.setattr(registry, "available", lambda _suits="": ("histograms", "romm", "rwmm"))
+    sized = {"settings": {"romm": small, "rwmm": small}, "workers": 1}
+    silent = Corpus.of(pl.DataFrame({"path": [f"{name}.png" for name in ("a1", "b2", "c3", "d4")]}), tmp_path)
+    done = index(silent, home=tmp_path / "one", **sized)
+    assert done.systems == ("histograms", "romm")
+    assert done.notes == ("rwmm is left out: no picture has words, so that it is romm",)
+    asked = index(silent, ["romm", "rwmm"], home=tmp_path / "two", **sized)
+    assert asked.systems == ("romm", "rwmm") and asked.notes[0].startswith("no picture has words: rwmm learns from")
+    ran = run(silent, home=tmp_path / "two").run.frame
+    lists = [ran.filter(pl.col("system") == name).drop("system") for name in ("romm", "rwmm")]
+    assert lists[0].equals(lists[1])  # the claim itself
+    worded = Corpus.of(silent.frame.with_columns(words=pl.Series([["sea"]] * 4)), tmp_path)
+    assert index(worded, home=tmp_path / "three", **sized).systems == ("histograms", "romm", "rwmm")
 
 
 def test_faulty_pictures_are_left_out_by_name(tmp_path: Path) -> None:

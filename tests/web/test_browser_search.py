@@ -335,6 +335,20 @@ def test_two_people_and_a_shared_search(stage: Stage) -> None:
     expect(eve.locator("#ways")).to_be_hidden()
 
 
+def test_a_narrow_window_with_a_mouse_does_not_overflow(stage: Stage) -> None:
+    """It shows the keys of a laptop on the width of a phone: the buttons below the page did not fit."""
+    page = come(stage, "laptop")
+    page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
+    to(page, "results")
+    tiles(page).first.press("5")
+    saved(page)
+    page.locator("#refine").click()
+    expect(page.locator("#round")).to_have_text("Round 2")
+    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW[0]
+    box = page.locator("#refine").bounding_box()
+    assert box is not None and box["x"] + box["width"] <= NARROW[0]
+
+
 @pytest.mark.parametrize("device", ["laptop", "phone"])
 def test_dots_are_shown_where_marks_tell_pictures_apart(stage: Stage, device: str) -> None:
     page = come(stage, device)

@@ -39,12 +39,16 @@ def print_contest(result: Contest, page: str | Path) -> None:
 
 
 def _print_cutoffs(found: Cutoffs) -> None:
-    """Print precision and recall at every cut-off, by folders and by consensus."""
-    from endoxa.reports.pages.contest_cutoffs import missed, tables
+    """Print precision, recall and F at every cut-off, by folders and by consensus, and F where all three are one."""
+    from endoxa.formatting import capitalised
+    from endoxa.reports.pages.contest_cutoffs import even, even_tau, missed, tables
 
     for measure, table in tables(found).items():
-        output.show([f"\n[bold]{measure} at cut-off k, by folders / by consensus[/bold]"])
+        output.show([f"\n[bold]{capitalised(measure)} at cut-off k, by folders / by consensus[/bold]"])
         output.show_frame(table)
+    output.show(["\n[bold]F at the cut-off of R-precision[/bold]"])
+    output.show_frame(even(found))
+    output.tell(even_tau(found))
     output.tell(missed(found))
 
 

@@ -205,7 +205,7 @@ def progress_bar(total: int = 1) -> Iterator[Any]:
 
 @contextmanager
 def stages(total: int = 1) -> Iterator[Any]:
-    """A bar where there is a terminal; else, after a second, a line on stderr per stage: a log shows what goes on."""
+    """A bar on a terminal. Elsewhere nothing, or with -v a line on stderr per stage that begins after a second."""
     with progress_bar(total) as bar:
         if bar is not None:
             yield bar
@@ -214,7 +214,7 @@ def stages(total: int = 1) -> Iterator[Any]:
         begun = time.monotonic()
 
         def progress(name: str, done: int, whole: int) -> None:
-            if name not in told and done < whole and time.monotonic() - begun > PATIENCE:
+            if loudness.is_full() and name not in told and done < whole and time.monotonic() - begun > PATIENCE:
                 told.append(name)
                 note(f"{Path(name).name} …")
 

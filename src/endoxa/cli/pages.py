@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from endoxa.cli import output
 from endoxa.cli.derived import derived, stages
+from endoxa.cli.loudness import is_full
 from endoxa.verbs import pages as verbs
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def print_texts(found: Readings, folder: str | Path, to: str | Path) -> None:
 
 def print_study(studied: Studied, to: str | Path) -> None:
     """Print the answer, a table per measure, tau, the warnings and the address of the page."""
-    from endoxa.evaluations.pipelines import F1, PRECISION, TRUTH
+    from endoxa.evaluations.pipelines import F1, MEASURES, PRECISION, TRUTH
     from endoxa.formatting import number
     from endoxa.reports.pages.page_study import answer, pairs, tables
 
@@ -43,9 +44,10 @@ def print_study(studied: Studied, to: str | Path) -> None:
         output.show([f"\n[bold]{measure.capitalize()}, mean over pages[/bold]"])
         output.show_frame(table)
     for way in found.ways:
-        measure = F1 if way == TRUTH else PRECISION
-        output.show([f"\n[bold]Pairs, page by page: {measure}, {way}[/bold]"])
-        output.show_frame(pairs(found, way, measure))
+        claimed = F1 if way == TRUTH else PRECISION
+        for measure in MEASURES if is_full() else (claimed,):
+            output.show([f"\n[bold]Pairs, page by page: {measure}, {way}[/bold]"])
+            output.show_frame(pairs(found, way, measure))
     for way, measure, tau, lo, hi in found.taus.iter_rows():
         output.tell(f"Kendall's tau, {way} and truth, {measure}: {number(tau, 2)} [{number(lo, 2)}, {number(hi, 2)}]")
     output.tell("")

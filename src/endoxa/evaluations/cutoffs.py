@@ -1,11 +1,12 @@
-"""Precision and recall of the first k items, by the consensus of the systems and by folders, for every k up to a depth.
+"""Precision, recall and F of the first k items, by the consensus of the systems and by folders, for k up to a depth.
 
 The first study of Lamiroy and Sun: its Tables 4 and 5 have precision and recall by people at ten cut-offs, its Figures
-1 and 2 set them beside those by consensus.
+1 and 2 set them beside those by consensus. F is that of Quénot: 2 · correct / (retrieved + relevant).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -27,9 +28,10 @@ from endoxa.policies import Policy
 from endoxa.statistics.bootstrap import Means
 from endoxa.tables import Floats, Opinions, Run
 
-PRECISION, RECALL = "precision", "recall"
-MEASURES = {PRECISION: "GradedP", RECALL: "GradedR"}
+PRECISION, RECALL, F = "precision", "recall", "F"
+MEASURES = {PRECISION: "GradedP", RECALL: "GradedR", F: "GradedF"}
 DEEPEST = 10
+HALF = 0.5 + 1e-9  # halves are rounded up, whatever the last bit of a sum
 SHOWN = 5  # the cut-off that sentences speak about, where there is one
 RESAMPLES = 1000  # of the queries, for the interval of tau
 
@@ -45,6 +47,9 @@ class Cutoffs:
             all pairs at a cut-off hold together
     alone   system, share, precision: of its first items, how many no other system returns, and how many of these
             share the folder of the query
+    even    way, system, value, lo, hi: mean F at the cut-off of R-precision, which is the number of relevant items of
+            each query (by consensus the expected number, rounded), so that precision, recall and F are one number
+    even_tau   tau, lo, hi of the orders of these by the two ways
     """
 
     deepest: int
@@ -53,6 +58,8 @@ class Cutoffs:
     taus: pl.DataFrame
     turned: pl.DataFrame
     alone: pl.DataFrame
+    even: pl.DataFrame
+    even_tau: tuple[float, float, float]
 
     @property
     def shown(self) -> int:
@@ -65,23 +72,61 @@ def cutoffs(run: Run, corpus: Corpus, queries: Sequence[str], *, deepest: int = 
 
     A system votes for its first `deepest` items at every cut-off, so that the consensus does not move along the curve.
     Precision is Σ P / k over the first k items, recall Σ P / Σ P of all items with a vote (Lamiroy and Sun, eqs 11 and
-    12); P is 0 or 1 by folders. Intervals are over queries and do not hold the doubt about the voters.
+    12), F their harmonic mean on each query, averaged then; P is 0 or 1 by folders. Intervals are over queries and do
+    not hold the doubt about the voters.
     Misleads: a consensus narrows differences, so that only the orders of the two ways can be compared.
     """
     if deepest < 1:
         raise TextError(f"cut-offs count from 1, not {deepest}")
     judgments = same_category(corpus, set(queries).intersection(run.frame["query"]))
     asked = judgments.frame["query"].unique().to_list()
+    whole = Run(run.frame.filter(pl.col("query").is_in(asked)), run.ties)
     run = Run(run.frame.filter((pl.col("rank") <= deepest) & pl.col("query").is_in(asked)), run.ties)
     if len(run.systems) < 2 or len(asked) < 2:
         return None
     votes = consensus.belief(run, Settings(depth=deepest, seed=seed)).expected()
     scored = {FOLDERS: _scored(run, judgments, deepest), CONSENSUS: _scored(run, votes, deepest)}
+    even = {FOLDERS: _even(whole, judgments), CONSENSUS: _even(whole, votes)}
     rng = np.random.default_rng(seed)
     return Cutoffs(
         deepest, len(asked), _values(run.systems, scored, rng), _taus(scored, rng), _turned(run.systems, scored, rng),
-        _alone(run, judgments),
+        _alone(run, judgments), *_balanced(run.systems, even, rng),
     )  # fmt: skip
+
+
+def _even(run: Run, reference: Opinions) -> Floats:
+    """F of every query at the number of its relevant items: [system, query]."""
+    relevant = reference.frame.group_by("query").agg(pl.col("grade").clip(lower_bound=0).sum().alias("relevant"))
+    counts = {query: max(1, math.floor(count + HALF)) for query, count in relevant.iter_rows()}
+    queries = sorted(run.frame["query"].unique())
+    values = np.full((len(run.systems), len(queries)), np.nan)
+    for k in sorted(set(counts.values())):
+        own = [query for query in queries if counts.get(query) == k]
+        if not own:
+            continue
+        part = Run(run.frame.filter(pl.col("query").is_in(own)), run.ties)
+        of = Opinions(reference.frame.filter(pl.col("query").is_in(own)))
+        systems, asked, found = measure(part, of, parse_all([f"{MEASURES[F]}@{k}"]), Policy()).matrix(
+            f"{MEASURES[F]}@{k}"
+        )
+        values[np.ix_([run.systems.index(one) for one in systems], [queries.index(one) for one in asked])] = found
+    return values
+
+
+def _balanced(
+    systems: Sequence[str], even: dict[str, Floats], rng: np.random.Generator
+) -> tuple[pl.DataFrame, tuple[float, float, float]]:
+    """The means with intervals, and tau of the two orders."""
+    rows = []
+    for way, values in even.items():
+        found = _intervals(values, 0.0, OF_MEANS, rng)
+        rows += [
+            (way, system, *map(float, ends))
+            for system, *ends in zip(systems, found.mean, found.lo, found.hi, strict=True)
+        ]
+    one, other = even.values()
+    tau = tau_interval(one, other, query_weights(one.shape[-1], RESAMPLES, rng))
+    return pl.DataFrame(rows, schema=["way", "system", "value", "lo", "hi"], orient="row"), tau
 
 
 def _scored(run: Run, reference: Opinions, deepest: int) -> Floats:

@@ -228,16 +228,15 @@ def _against_truth(taus: pl.DataFrame) -> Iterator[str]:
 def _pairs(pipelines: Sequence[str], values: Floats, found: Apart, seed: int) -> Iterator[tuple[object, ...]]:
     """A row for every pair, the one with the greater mean first."""
     at = dict(zip(pipelines, values, strict=True))
-    weights = query_weights(values.shape[1], DRAWS, np.random.default_rng((seed, 7)))
     for (one, other), ends in found.differences.items():
         d = at[one] - at[other]
+        d = d[~np.isnan(d)]
         d[np.abs(d) <= TINY] = 0
-        known = int((~np.isnan(d)).sum())
         chance = math.nan
-        if known >= LEAST:
-            drawn = weighted_means(d, weights)
-            chance = float(np.nanmean((drawn > TINY) + 0.5 * (np.abs(drawn) <= TINY)))
-        yield one, other, *ends, chance, int((d > 0).sum()), int((d < 0).sum()), known
+        if len(d) >= LEAST:
+            drawn = weighted_means(d, query_weights(len(d), DRAWS, np.random.default_rng((seed, 7))))
+            chance = float(np.mean((drawn > TINY) + 0.5 * (np.abs(drawn) <= TINY)))
+        yield one, other, *ends, chance, int((d > 0).sum()), int((d < 0).sum()), len(d)
 
 
 def _is(names: Sequence[str]) -> str:

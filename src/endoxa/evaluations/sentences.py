@@ -12,6 +12,7 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from endoxa.evaluations import search_rounds
 from endoxa.evaluations.settings import LEARNED, VOTED
 from endoxa.evaluations.standings import (
     DOUBTS,
@@ -78,6 +79,9 @@ def answer(evaluation: Evaluation, *, name: Callable[[str], str] = str) -> str:
         return rating_sentences.answer(evaluation.details, name=name)
     if not evaluation.measures:
         return "There is no score: nothing can be compared."
+    if search_rounds.are_rounds(evaluation.systems):
+        searches = len(evaluation.scores.queries) if evaluation.scores is not None else 1
+        return search_rounds.answer(evaluation.systems, searches, name=name)
     first = under_doubt(evaluation, name=name) if evaluation.in_doubt else verdict(evaluation, name=name)
     return first + by_other_measures(evaluation, name=name)
 
@@ -558,6 +562,8 @@ def measured(scores: Scores) -> str:
     """Which system has the best mean on the first measure, from values without intervals."""
     if not scores.frame.height:
         return "There is no score: nothing can be compared."
+    if search_rounds.are_rounds(scores.systems):
+        return search_rounds.answer(scores.systems, len(scores.queries))
     measure = scores.measures[0]
     means = scores.mean().filter(pl.col(measure).is_not_nan())
     if not means.height:

@@ -5,7 +5,9 @@ every learner goes on with the marks of its own pages. Pictures that were shown 
 that the honest reference is `none`: the next page of the same first ranking.
 
 Target search. There is no query, and the first page, the same for every learner, shows pictures that stand for all.
-Counted are the pictures on all pages up to the one with the target.
+Counted are the pictures on all pages up to the one with the target. No learner can do better than the second page where
+the first does not show it, so that ratios of these counts are near 1 where pages are large; the pictures beyond the
+least possible are compared too.
 
 Source: docs/methods/search.md, Trials.
 """
@@ -24,6 +26,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.comparisons.intervals import summarise
+from endoxa.comparisons.orders import query_weights
 from endoxa.comparisons.paired import compare
 from endoxa.comparisons.winners import Apart, pairwise, resamples_for
 from endoxa.errors import JoinError, TextError, refuse_unknown
@@ -44,6 +47,8 @@ from endoxa.tables import Comparison, Floats, Ints, Scores
 Task = Literal["kind", "target"]
 Progress = Callable[[str, int, int], None]
 REFERENCE = "none"
+OWN = "kernel"  # the learner of `endoxa search`; the others are baselines
+DRAWS = 2000  # of the sessions, for the interval of a ratio
 NEITHER = Evidence(np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
 
 
@@ -112,7 +117,7 @@ class Setting:
         return self.rounds + 1 if self.task == "kind" else -(-self.most // self.size)
 
     def __str__(self) -> str:
-        return f"{self.task} search, {self.people} people"
+        return f"{self.task} search, {self.people} people, pages of {self.size}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +125,8 @@ class Trial:
     """What came out.
 
     scores   one row per competitor, session and measure. Kind search: P, the precision of the pages after the first;
-             `P, first page`, `P, round 1` …; recall, of all pages. Target search: pictures, until the target is found
+             `P, first page`, `P, round 1` …; recall, of all pages. Target search: pictures, until the target is found;
+             beyond, those beyond the least that any learner could need: one page, or two where the first lacks it
     summary  the mean of each with its 95 % interval over sessions, and its median
     pairs    the paired difference of every two competitors, with interval and p; the intervals of all pairs of a
              measure hold together with 95 %
@@ -162,6 +168,32 @@ class Trial:
         order = self.order
         pairs = combinations(order, 2)
         return Apart(tuple(order), {pair: self.difference(*pair) for pair in pairs}, self.measure == "pictures")
+
+    @property
+    def least(self) -> float:
+        """The least possible mean of a target search: one page where the first shows the target, else two."""
+        return self.value(self.order[0])["value"] - self.value(self.order[0], "beyond")["value"]
+
+    @property
+    def baseline(self) -> str | None:
+        """The best learner that is not the one of `endoxa search`; no feedback only where there is no other."""
+        others = [name for name in self.order if name.partition("/")[0] != OWN]
+        return next((name for name in others if name != REFERENCE), others[0] if others else None)
+
+    def ratio(self, name: str, other: str, measure: str) -> tuple[float, float, float]:
+        """Mean of `name` / mean of `other`, with its 95 % interval over resamples of the sessions; NaN if `other` is 0.
+
+        Misleads: `other` is often the best of several, which makes the ratio a little too large.
+        """
+        systems, queries, values = self.scores.matrix(measure)
+        weights = query_weights(len(queries), DRAWS, np.random.default_rng(DRAWS))
+        one, rest = (values[systems.index(each)] for each in (name, other))
+        if not rest.any():
+            return np.nan, np.nan, np.nan
+        over, under = one @ weights, rest @ weights
+        drawn = np.divide(over, under, out=np.full(DRAWS, np.inf), where=under > 0)
+        lo, hi = np.quantile(drawn, [0.025, 0.975], method="nearest")
+        return float(one.mean() / rest.mean()), float(lo), float(hi)
 
     def difference(self, name: str, other: str) -> tuple[float, float, float]:
         """The mean paired difference of two competitors on the measure that decides, with its interval."""
@@ -299,7 +331,10 @@ def _values(person: Person, pages: Sequence[Ints], setting: Setting) -> Iterator
     """The measures of one session."""
     if setting.task == "target":
         found = person.wanted in pages[-1]
-        yield "pictures", float(min(setting.most, sum(map(len, pages))) if found else setting.most)
+        pictures = min(setting.most, sum(map(len, pages))) if found else setting.most
+        least = min(setting.most, len(pages[0]) + (0 if person.wanted in pages[0] else setting.size))
+        yield "pictures", float(pictures)
+        yield "beyond", float(pictures - least)
         return
     relevant = person.relevant
     hits = [int(relevant[page].sum()) for page in pages] + [0] * (setting.pages - len(pages))
@@ -327,7 +362,7 @@ def _trial(
     )
     pairs = pl.DataFrame(schema=Comparison.SCHEMA)
     if len(names) > 1:
-        spans = {"pictures": float(setting.most)} if setting.task == "target" else dict.fromkeys(scores.measures, 1.0)
+        spans = dict.fromkeys(scores.measures, float(setting.most) if setting.task == "target" else 1.0)
         pairs = compare(
             scores, spans=spans, confidence=pairwise(len(names)),
             resamples=resamples_for(setting.sessions, pairwise(len(names))), rng=np.random.default_rng((seed, 5)),

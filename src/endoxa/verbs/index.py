@@ -88,6 +88,7 @@ def index(
         raise FileError(corpus.root, "the corpus holds no picture", "give a folder or a manifest with pictures")
     folder = home_of(corpus, home)
     chosen = engines_of(engines, settings, packages.suits(corpus))
+    chosen, notes = _once(chosen, corpus, asked=bool(engines))
     files = {name: Path(path) for name, path in (vectors or {}).items()}
     for name in files:
         _refuse_name(name)
@@ -98,7 +99,7 @@ def index(
     # All systems search the same pictures.
     learners, indexed = (part - set(skipped) for part in _split(corpus, train, seed))
     known = set(indexed)
-    rows, notes = [], []
+    rows = []
     for number, (name, one) in enumerate(chosen.items()):
         if progress is not None:
             progress(f"building {name}", number, len(chosen))
@@ -142,6 +143,21 @@ def index(
     left_out = (*(() if expected else corpus.skipped), *skipped.values())
     shared = tuple(item for item in corpus.items if item in known)
     return Indexed(corpus, folder, tuple(chosen), costs, left_out, computed, shared, tuple(notes))
+
+
+def _once(
+    chosen: Mapping[str, Engine], corpus: Corpus, *, asked: bool
+) -> tuple[dict[str, Engine], list[str]]:  # fmt: skip
+    """The engines without a model that would be another one: where no picture has words, rwmm is romm.
+
+    An engine that was `asked` for by its name stays, and a note says so; two equal systems would vote as one.
+    """
+    if any(corpus.words) or "rwmm" not in chosen:
+        return dict(chosen), []
+    if asked or "romm" not in chosen:
+        return dict(chosen), ["no picture has words: rwmm learns from regions only, as romm does"]
+    left = {name: one for name, one in chosen.items() if name != "rwmm"}
+    return left, ["rwmm is left out: no picture has words, so that it is romm"]
 
 
 def _refuse_name(name: str) -> None:

@@ -20,6 +20,7 @@ else:
 
 LEARNERS = ("kernel", "reweighting", "rocchio", "linear-svm", "rbf-svm", "pichunter", "none")
 PEOPLE: tuple[People, ...] = ("mixed", "class")
+SIZES: dict[Task, tuple[int, ...]] = {"target": (20, 10), "kind": (20,)}  # of a page
 PAGES = 5  # that a corpus must fill: a search shows four, and some pictures must be left
 
 
@@ -45,7 +46,10 @@ def trials(
     ] = "all",
     noise: Annotated[float, option("Share of marks that are one level off.", least=0, most=1)] = 0.1,
     sessions: Annotated[int, option("Number of sessions in each trial.", least=2)] = 80,
-    size: Annotated[int, option("Pictures on a page.", least=2)] = 20,
+    size: Annotated[
+        int | Sequence[int] | None,
+        option("Pictures on a page; may be repeated. Default: 20, and in target search 10 too.", metavar="N", least=2),
+    ] = None,
     without: Without = None,
     home: Home = None,
     workers: Workers = None,
@@ -62,11 +66,13 @@ def trials(
     tasks     target: one picture; kind: pictures of a kind. None: both
     people    mixed: each has hidden weights of category, look, colours, texture and layout; class: thinks in
               categories. None: both, or only mixed if the corpus has no categories
+    size      pictures on a page, or several sizes. None: 20, and in target search 10 too, since with pages of 20 a
+              target that the first page lacks costs 40 pictures at least, whatever is learnt
     All learners meet the same people.
 
     Examples:
         endoxa search contest stamps --without symbols --without cartoon --to trials.html
-        endoxa search contest photos -l kernel -l rbf-svm -l none --task target --sessions 200
+        endoxa search contest photos -l kernel -l rbf-svm -l none --task target --sessions 200 --size 10
     """
     from endoxa.io.opening import open_corpus
     from endoxa.io.search_features import open_features
@@ -77,14 +83,22 @@ def trials(
     names = list(learners or LEARNERS)
     for name in names:
         Competitor.of(name)
+    sizes = (size,) if isinstance(size, int) else tuple(dict.fromkeys(size or ()))
     each = [(task, one) for task in tasks or ("target", "kind") for one in people or PEOPLE]
-    settings = [Setting(task, one, marking, noise, sessions, size) for task, one in each]
+    settings = [
+        Setting(task, one, marking, noise, sessions, page_size)
+        for task, one in each
+        for page_size in sizes or SIZES.get(task, (20,))
+    ]
     corpus = open_corpus(place, without=without, progress=progress)
     features = open_features(corpus, home, workers=workers, progress=progress)
     known = dict(corpus.frame.select("item", "category").iter_rows())
     categories = [known.get(item) for item in features.items]
-    if len(features) < PAGES * size:
-        what = f"the corpus has {len(features):,} pictures, too few for pages of {size}: nothing would be left to find"
+    largest = max(setting.size for setting in settings)
+    if len(features) < PAGES * largest:
+        what = (
+            f"the corpus has {len(features):,} pictures, too few for pages of {largest}: nothing would be left to find"
+        )
         raise JoinError(what, remedy=f"use pages of {max(2, len(features) // PAGES)} or more pictures")
     if people is None and not any(categories):
         settings = [setting for setting in settings if setting.people != "class"]

@@ -97,6 +97,7 @@ def visual(
     vocabulary(corpus.words, words, looking)  # a word on no picture is refused before anything is described
     if ratings is not None:
         _refuse_foreign(ratings, corpus)
+    vocabulary(corpus.words, words, looking)  # refuse words on no picture before any is described
     folder = home_of(corpus, home)
     described = describe(corpus, [descriptor, *descriptors_of(vectors)], folder, workers=workers, progress=progress)
     shared = set(corpus.items).intersection(*(one.material.items for one in described))

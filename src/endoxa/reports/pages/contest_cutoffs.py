@@ -18,14 +18,14 @@ NAMED = 3  # pairs that a sentence names before it only counts them
 
 
 def section(found: Cutoffs) -> Section:
-    """Figures and tables of precision and recall, tau at every cut-off, and the pairs that consensus turns round."""
+    """Figures and tables of precision, recall and F, tau at every cut-off, and the pairs that consensus turns round."""
     lines = [
         missed(found),
-        f"Each system votes for its first {found.deepest} items. Precision and recall are means over {found.queries:,} "
-        "queries, with 95 % intervals over queries. A consensus narrows differences: compare the orders of the two "
-        "ways, not their numbers.",
+        f"Each system votes for its first {found.deepest} items. Precision, recall and F are means over "
+        f"{found.queries:,} queries, with 95 % intervals over queries; F is 2 · correct / (retrieved + relevant) of "
+        "each query. A consensus narrows differences: compare the orders of the two ways, not their numbers.",
     ]
-    grids = [_taus(found), _alone(found)]
+    grids = [_taus(found), _balanced(found), _alone(found)]
     return Section(
         "cutoffs", "Cut-offs", "Consensus beside folders, at every cut-off", [clean(line) for line in lines], grids,
         [_curves(found, measure) for measure in MEASURES], below=_turned(found) if found.turned.height else None,
@@ -68,6 +68,42 @@ def tables(found: Cutoffs) -> dict[str, pl.DataFrame]:
         columns["tau"] = [f"{number(tau, 2)} [{number(lo, 2)}, {number(hi, 2)}]" for tau, lo, hi in ends]
         tables[measure] = pl.DataFrame(columns)
     return tables
+
+
+def even(found: Cutoffs) -> pl.DataFrame:
+    """F at the cut-off of R-precision: a row per system, the best by folders first, with its interval by either way."""
+    at = _ends(found)
+    first = found.even.filter(pl.col("way") == FOLDERS).sort("value", descending=True, nulls_last=True)
+    order = first["system"].to_list()
+    columns = {way: [_text(*at[way, one]) for one in order] for way in (FOLDERS, CONSENSUS)}
+    return pl.DataFrame({"system": order, **columns})
+
+
+def _ends(found: Cutoffs) -> dict[tuple[str, str], tuple[float, float, float]]:
+    """Way and system to F at the cut-off of R-precision and the ends of its interval."""
+    return {(way, system): (value, lo, hi) for way, system, value, lo, hi in found.even.iter_rows()}
+
+
+def _text(value: float, lo: float, hi: float) -> str:
+    return f"{number(value, 3)} [{number(lo, 3)}, {number(hi, 3)}]"
+
+
+def even_tau(found: Cutoffs) -> str:
+    """What F at the cut-off of R-precision is, and how far the two orders agree."""
+    tau, lo, hi = found.even_tau
+    return (
+        "The cut-off is the number of relevant items of each query, where precision, recall and F are one number. "
+        f"Kendall's tau of the two orders: {number(tau, 2)} [{number(lo, 2)}, {number(hi, 2)}]."
+    )
+
+
+def _balanced(found: Cutoffs) -> Grid:
+    at = _ends(found)
+    rows = [
+        [cells.name(system), *(cells.interval(*at[way, system]) for way in (FOLDERS, CONSENSUS))]
+        for system in even(found)["system"]
+    ]
+    return Grid("F at the cut-off of R-precision", ("system", FOLDERS, CONSENSUS), rows, note=clean(even_tau(found)))
 
 
 def _difference(row: dict[str, Any], way: str) -> str:

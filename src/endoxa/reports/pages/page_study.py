@@ -31,6 +31,7 @@ from endoxa.reports.figures.way_dots import ranked, way_dots
 from endoxa.reports.pages import cells
 from endoxa.reports.pages.cells import Cell
 from endoxa.reports.pages.layout import Chart, Grid, Section, chart, render
+from endoxa.statistics.bootstrap import TINY
 from endoxa.wording.comparing import told_apart
 
 TABLES = {TRUTH: "Table 6", BAG: "Table 7", ALIGNED: "Table 8"}  # of the source
@@ -96,29 +97,55 @@ def page(reported: Reported) -> str:
 
 
 def answer(study: PipelineStudy, *, name: Callable[[str], str] = str) -> str:
-    """Which pipeline reads best by the transcriptions, or by agreement without them; and which pairs both decide."""
+    """Which pipeline reads best by the transcriptions, or by agreement without them; and whether both agree.
+
+    By truth the sentence is about F1, by consensus about precision: consensus recall, and with it F1, rewards errors.
+    """
     if len(study.judged) < LEAST:
         return _by_agreement(study, name)
     true = study.compared[TRUTH, F1]
     typed = counted(len(study.judged), "transcription", "transcriptions")
-    first = f"By {typed}, {told_apart('reads best', **true.facts, name=name)}{_evidence(true, F1, name)}."
+    first = f"By {typed}, {_ranking(true, F1, 'reads best', 'read better', name)}."
     voted = study.compared[ALIGNED, PRECISION]
     second = f"By consensus precision (Method II), {told_apart('reads most precisely', **voted.facts, name=name)}."
-    return f"{_reversed(study, name)}{first} {second}{_both(study)}{_tau(study)}"
+    return f"{_reversed(study, name)}{first} {second} {_alike(study)}{_tau(study)}"
 
 
 def _by_agreement(study: PipelineStudy, name: Callable[[str], str]) -> str:
-    """What agreement alone says; it names nobody by the votes of fewer than four pipelines."""
+    """What agreement alone says; it names nobody by the votes of fewer than four pipelines, or without a decided pair.
+
+    Where a few pages have a transcription, that they are too few comes first: precision alone does not carry the
+    answer where a truth exists.
+    """
     voted = study.compared[ALIGNED, PRECISION]
-    if len(study.pipelines) < VOTERS:
-        first = f"By agreement, not by truth, {len(study.pipelines)} pipelines are too few to say which reads best."
+    count = len(study.pipelines)
+    if count < VOTERS:
+        words = f"{count} pipelines are too few to say which reads best"
+    elif not voted.decided:
+        words = f"no two of {count} pipelines can be told apart"
     else:
-        words = told_apart("reads most precisely", **voted.facts, name=name)
-        first = f"By agreement, not by truth, {words}{_evidence(voted, PRECISION, name)}."
+        words = _ranking(voted, PRECISION, "reads most precisely", "read more precisely", name)
     if not study.judged:
-        return f"{first} Nobody has typed these pages, and without a truth an order is a guess."
+        return (
+            f"By agreement, not by truth, {words}. Nobody has typed these pages, and without a truth an order is a "
+            "guess."
+        )
     pages = counted(len(study.judged), "page has", "pages have")
-    return f"{first} Only {pages} a transcription; fewer than {LEAST} tell no pipelines apart."
+    first = f"Only {pages} a transcription; fewer than {LEAST} tell no pipelines apart."
+    return f"{first} By agreement, not by truth, {words}."
+
+
+def _ranking(found: Apart, measure: str, best: str, better: str, name: Callable[[str], str]) -> str:
+    """Who is best, or who cannot be told apart and who is surely worse, with the differences that this rests on."""
+    group = (found.leader, *found.level)
+    every = all(found.tells(one, other) > 0 for one in group for other in found.behind)
+    if len(group) == 1 or not (found.facts["mutual"] and found.behind and every):
+        return told_apart(best, **found.facts, name=name) + _evidence(found, measure, name)
+    words = told_apart(best, leader=group[0], level=group[1:], behind=(), mutual=True, name=name)
+    gaps = [min(found.difference(one, other)[0] for other in found.behind) for one in group]
+    by = listed([signed(gap, 3) for gap in gaps], NAMED) if len(group) <= NAMED else f"{signed(min(gaps), 3)} or more"
+    worse = listed(list(map(name, found.behind)), NAMED)
+    return f"{words}; {'both' if len(group) == 2 else 'all'} {better} than {worse} ({measure} {by})"
 
 
 def _evidence(found: Apart, measure: str, name: Callable[[str], str]) -> str:
@@ -138,26 +165,34 @@ def _difference(ends: tuple[float, float, float]) -> str:
 
 
 def _shared(study: PipelineStudy) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """The pairs that transcriptions (F1) and consensus (precision, Method II) both decide: alike, and the other way."""
-    true, voted = set(study.compared[TRUTH, F1].decided), set(study.compared[ALIGNED, PRECISION].decided)
-    return sorted(true & voted), sorted(pair for pair in true if pair[::-1] in voted)
+    """The pairs that the transcriptions decide (F1), better one first: those that the consensus orders alike, and those
+    that it turns round, by mean precision (Method II)."""
+    voted = study.means(ALIGNED, PRECISION)
+    gaps = {pair: voted[pair[0]] - voted[pair[1]] for pair in sorted(study.compared[TRUTH, F1].decided)}
+    return [pair for pair, gap in gaps.items() if gap > TINY], [pair for pair, gap in gaps.items() if gap < -TINY]
 
 
 def _reversed(study: PipelineStudy, name: Callable[[str], str]) -> str:
-    """That the consensus is wrong, where it decides a pair against the transcriptions."""
+    """That the consensus is wrong, where it turns round a pair that the transcriptions decide."""
     _, turned = _shared(study)
-    pairs = listed([f"{name(worse)} above {name(better)}" for better, worse in turned], NAMED) if turned else ""
-    return f"The consensus is wrong here: it puts {pairs}, the transcriptions the other way round. " if turned else ""
+    if not turned:
+        return ""
+    pairs = listed([f"{name(worse)} above {name(better)}" for better, worse in turned], NAMED)
+    return f"The consensus is wrong here: its precision puts {pairs}, the transcriptions ({F1}) the other way round. "
 
 
-def _both(study: PipelineStudy) -> str:
-    """How many pairs both decide, and of these how many alike; from nothing else follows that they agree."""
-    alike, turned = _shared(study)
-    both, every = len(alike) + len(turned), math.comb(len(study.pipelines), 2)
-    if not both:
-        return f" No pair of {every} is decided by both." if every > 1 else " The pair is not decided by both."
-    of = counted(every, "pair", "pairs")
-    return f" Both decide {both} of {of}, {len(alike)} of them alike."
+def _alike(study: PipelineStudy) -> str:
+    """How many of the pairs that the transcriptions decide the consensus orders alike; without any, nothing follows."""
+    decided, alike = len(study.compared[TRUTH, F1].decided), len(_shared(study)[0])
+    if not decided:
+        return "The transcriptions decide no pair, so they do not say whether the consensus is right."
+    if decided == 1:
+        verb = "orders" if alike else "does not order"
+        return f"The consensus {verb} the one decided pair as the transcriptions do."
+    which = (
+        ("both" if decided == 2 else f"all {decided}") if alike == decided else f"{alike or 'none'} of the {decided}"
+    )
+    return f"The consensus orders {which} decided pairs as the transcriptions do."
 
 
 def _tau(study: PipelineStudy) -> str:
@@ -218,7 +253,7 @@ def _table(study: PipelineStudy, way: str) -> Grid:
         line = [cells.name(pipeline)]
         for measure in MEASURES:
             one = at[pipeline, measure]
-            strong = pipeline == winners[measure]
+            strong = pipeline == winners[measure] and _claimed(way, measure)
             line.append(cells.interval(one["value"], one["lo"], one["hi"], 4, strong=strong))
         undefined = at[pipeline, PRECISION]["undefined"]
         lines.append([*line, cells.whole(undefined, alert=True)])
@@ -234,7 +269,7 @@ def _table(study: PipelineStudy, way: str) -> Grid:
         ("pipeline", *map(capitalised, MEASURES), "Pages without output"),
         lines,
         note=f"Below each mean its {confidence:g} % interval over pages. A pipeline without output on a page has no "
-        "precision there. Bold: better than every other pipeline, page by page."
+        "precision there. Bold: better than every other pipeline, page by page; never recall or F1 by consensus."
         if way == next(iter(study.ways))
         else "",
     )  # fmt: skip
@@ -259,7 +294,8 @@ def _pairs(study: PipelineStudy) -> Section:
     lines = [
         "Pages differ more than pipelines do, so pipelines are compared page by page. The pipeline with the greater "
         "mean stands first.",
-        f"The intervals of all pairs of a column hold together with {decided}. Bold: the two are told apart.",
+        f"The intervals of all pairs of a column hold together with {decided}. Bold: the two are told apart; never "
+        "recall or F1 by consensus, which reward errors.",
     ]
     if TRUTH in study.ways and len(study.judged) < LEAST:
         lines.append(f"By truth there are fewer than {LEAST} pages: only pages won are counted.")
@@ -291,7 +327,12 @@ def _pair(row: Mapping[str, Any], *, straight: bool) -> Cell:
         return Cell(text, value)
     better = row["p_better"] if straight else 1 - row["p_better"]
     ends = f"[{number(lo, 3)}, {number(hi, 3)}] P {chance(better)}"
-    return Cell(text, value, ends, strong=lo > 0 or hi < 0)
+    return Cell(text, value, ends, strong=_claimed(row["way"], row["measure"]) and (lo > 0 or hi < 0))
+
+
+def _claimed(way: str, measure: str) -> bool:
+    """Whether a comparison may be called decided: recall and F1 by consensus reward errors, and never are."""
+    return way == TRUTH or measure == PRECISION
 
 
 def _figure(study: PipelineStudy, measure: str) -> Chart:

@@ -15,11 +15,15 @@ from endoxa.reports.pages import cells
 from endoxa.reports.pages.cells import Cell
 from endoxa.reports.pages.layout import Chart, Grid, Section, chart, render
 from endoxa.searches.learners import LEARNERS
-from endoxa.searches.trials import REFERENCE, Trial
+from endoxa.searches.trials import OWN, REFERENCE, Trial
 from endoxa.wording.comparing import told_apart
 
 SOON = 100  # pictures by which a target may have been found, in the table
 CROWDED = 0.1  # share of sessions without a page of relevant pictures from which the reader is told
+LEAST = (
+    "All learners begin with the same page. A target that it lacks costs two pages at least, whatever is learnt, so "
+    "that the ratio of two means is near 1 where pages are large. Beyond the least: pictures above one page, or two."
+)
 CAVEAT = (
     "The people are simulated. Those who think in looks see through the same features as the learner, by other "
     "metrics; categories are labels, not relevance; near-duplicates flatter every learner."
@@ -78,8 +82,28 @@ def sentence(trial: Trial, *, name: Callable[[str], str] = str) -> str:
     words = told_apart("finds one picture soonest", **found.facts, name=name)
     return (
         f"{whose}, {words}. On average {name(best)} {needs}, "
-        f"{-d:.0f} fewer [{number(-hi, 0)}, {number(-lo, 0)}] than {name(other)}."
+        f"{-d:.0f} fewer [{number(-hi, 0)}, {number(-lo, 0)}] than {name(other)}.{_beyond(trial, name)}"
     )
+
+
+def _beyond(trial: Trial, name: Callable[[str], str]) -> str:
+    """The learner of `endoxa search` and the best baseline: all pictures, and those beyond the least possible."""
+    own = next((one for one in trial.order if one.partition("/")[0] == OWN), None)
+    other = trial.baseline
+    if own is None or other is None:
+        return ""
+    whole, beyond = (_ratio(trial.ratio(own, other, measure)).text for measure in ("pictures", "beyond"))
+    needs = [f"{trial.value(one, 'beyond')['value']:.1f}" for one in (own, other)]
+    return (
+        f" With pages of {trial.setting.size} no learner needs fewer than {trial.least:.1f} on average; beyond this "
+        f"{name(own)} needs {needs[0]}, the best baseline {name(other)} {needs[1]}. The ratio of the two is {beyond}, "
+        f"that of all pictures {whole}."
+    )
+
+
+def _ratio(ends: tuple[float, float, float]) -> Cell:
+    value, lo, hi = ends
+    return Cell(f"{number(value, 2)} [{number(lo, 2)}, {number(hi, 2)}]", value)
 
 
 def _kind(trial: Trial, name: Callable[[str], str]) -> str:
@@ -110,7 +134,11 @@ def leaders(trial: Trial) -> tuple[str, str]:
 def heads(trial: Trial) -> list[str]:
     """The columns of the table of a trial."""
     if trial.setting.task == "target":
-        return ["learner", "pictures", "median", f"found by {SOON}", f"against {leaders(trial)[0]}", "ms per round"]
+        ratios = [f"÷ {trial.baseline}", f"beyond ÷ {trial.baseline}"] if trial.baseline else []
+        return [
+            "learner", "pictures", "median", "beyond the least", *ratios, f"found by {SOON}",
+            f"against {leaders(trial)[0]}", "ms per round",
+        ]  # fmt: skip
     rounds = [f"round {number}" for number in range(1, trial.setting.rounds + 1)]
     return ["learner", "P", *rounds, "recall", "against none", "sessions harmed", "ms per round"]
 
@@ -126,9 +154,12 @@ def _row(trial: Trial, name: str) -> list[Cell]:
     took = cells.number(1000 * trial.seconds[name], 1)
     if trial.setting.task == "target":
         soon = trial.curve.filter((pl.col("system") == name) & (pl.col("pictures") <= SOON))["found"]
+        more, other = trial.value(name, "beyond"), trial.baseline
+        ratios = [_ratio(trial.ratio(name, other, one)) for one in ("pictures", "beyond")] if other else []
         return [
             cells.name(name), cells.interval(value["value"], value["lo"], value["hi"], 1, strong=wins),
-            cells.number(value["median"], 0), cells.share(soon.max() if len(soon) else 0.0),  # type: ignore[arg-type]
+            cells.number(value["median"], 0), cells.interval(more["value"], more["lo"], more["hi"], 1), *ratios,
+            cells.share(soon.max() if len(soon) else 0.0),  # type: ignore[arg-type]
             _against(trial, name, best, 1), took,
         ]  # fmt: skip
     rounds = [trial.value(name, f"P, round {at}")["value"] for at in range(1, trial.setting.rounds + 1)]
@@ -154,7 +185,11 @@ def _section(trial: Trial) -> Section:
         f"In {share(trial.ceiling, 1)} of the sessions fewer relevant pictures than a page holds are left after the "
         "first page, so that no learner can reach a precision of 1."
     )
-    said = [sentence(trial), *([crowd] if trial.ceiling > CROWDED else [])]
+    said = [
+        sentence(trial),
+        *([crowd] if trial.ceiling > CROWDED else []),
+        *([LEAST] if setting.task == "target" else []),
+    ]
     note = (
         f"{setting.sessions} sessions with pages of {setting.size}; {marks}; {100 * setting.noise:g} % of the marks "
         "are one level off. Intervals of 95 % over sessions. Differences are paired, and their intervals hold together "
@@ -163,8 +198,9 @@ def _section(trial: Trial) -> Section:
     caption = {"kind": "Precision of the pages after the first", "target": "Pictures seen until the target is found"}
     grid = Grid(caption[setting.task], heads(trial), lines(trial), note=note)
     return Section(
-        f"{setting.task}-{setting.people}", f"{capitalised(setting.task)}, {setting.people}", capitalised(str(setting)),
-        said, [grid], [_chart(trial)],
+        f"{setting.task}-{setting.people}-{setting.size}",
+        f"{capitalised(setting.task)}, {setting.people}, {setting.size}",
+        capitalised(str(setting)), said, [grid], [_chart(trial)],
     )  # fmt: skip
 
 
