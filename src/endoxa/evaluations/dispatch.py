@@ -121,12 +121,21 @@ def belief_of(reference: Reference, run: Run | None, settings: Settings, labels:
         belief = consensus.belief(source, settings)
     elif isinstance(table, Opinions | Labels):
         more: dict[str, Any] = {} if settings.people is None else {"people": settings.people}
+        more |= {} if settings.mix is None else {"mix": settings.mix}
         if isinstance(table, Labels) and reference.taxonomy is not None:
             more["taxonomy"] = reference.taxonomy
         belief = models.believe(table, settings.model, seed=settings.seed, **more)
+        belief = _asked(belief, run) if isinstance(table, Labels) and run is not None else belief
     else:
         raise JoinError(f"{reference.kind} are not a belief", remedy="make one with believe(...)")
     return belief if labels is None else pinned(belief, labels)
+
+
+def _asked(belief: Belief, run: Run) -> Belief:
+    """The belief about the filed items that a run was asked for: an item that nobody asked about is no query."""
+    asked = {*run.frame["query"].unique(), *(query for _, query in run.empty)}
+    frame = belief.frame.filter(pl.col("query").is_in(list(asked)))
+    return replace(belief, frame=frame) if frame.height else belief
 
 
 def score(
