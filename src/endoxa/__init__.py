@@ -29,6 +29,7 @@ _NAMES = {
     "endoxa.verbs.decide": "decide",
     "endoxa.verbs.backtest": "backtest",
     "endoxa.verbs.rate": "rate",
+    "endoxa.verbs.categories": "categories",
     "endoxa.verbs.report": "report",
     "endoxa.verbs.explain": "explain",
     "endoxa.verbs.pool": "pool leave_out_uniques",
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from endoxa.tables import Taxonomy as Taxonomy
     from endoxa.verbs.backtest import backtest as backtest
     from endoxa.verbs.believe import believe as believe
+    from endoxa.verbs.categories import categories as categories
     from endoxa.verbs.check import check as check
     from endoxa.verbs.choose import choose as choose
     from endoxa.verbs.compare import compare as compare

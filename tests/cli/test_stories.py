@@ -38,6 +38,7 @@ COMMANDS = [
     "explain",
     "report",
     "ratings",
+    "categories",
     "study",
     "search",
     "images",
