@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from endoxa.evaluations.evaluation import Evaluation
 
 Mapper = Callable[..., Any]
+SHOWN = 6  # items that people filed of which a page has the shares
 
 
 def no_run() -> CallError:
@@ -67,7 +68,21 @@ def evaluate(
             named = ", ".join(map(str, measures))
             raise CallError("subjects' answers have their own measure, the displacement", remedy=f"remove {named}")
         return answered.evaluate(whole, table, settings)
-    return _in_doubt(whole, reference, list(measures or ()), settings, labels, progress, mapper)
+    found = _in_doubt(whole, reference, list(measures or ()), settings, labels, progress, mapper)
+    return found.changed(tables={**found.tables, **_filed(reference, settings)}) if curves else found
+
+
+def _filed(reference: Reference, settings: Settings) -> dict[str, pl.DataFrame]:
+    """What several people who filed items say, for a page: the categories, and the items that they agree on least."""
+    if not isinstance(reference.table, Labels) or reference.taxonomy is None or len(reference.table.sources) < 2:
+        return {}
+    import numpy as np
+
+    from endoxa.studies.filings import filings
+
+    rng = np.random.default_rng(settings.seed)
+    found = filings(reference.table, reference.taxonomy, confidence=settings.confidence, rng=rng)
+    return {"categories": found.tree, "filed": found.torn(SHOWN), "filing_agreement": found.agreement}
 
 
 def _in_doubt(

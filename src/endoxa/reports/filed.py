@@ -59,7 +59,7 @@ def _items(found: Filings) -> pl.DataFrame:
 
 def _branch(row: dict[str, Any]) -> list[str]:
     """The name, as deep as its category lies; the parents, where there are several."""
-    several = f" (also below {row['parents'].split(', ', 1)[1]})" if ", " in (row["parents"] or "") else ""
+    several = f" (also below {row['parents'].split(', ', 1)[1]})" if ", " in row["parents"] else ""
     return ["  " * row["depth"] + escaped(row["category"] + several)]
 
 

@@ -27,8 +27,8 @@ class Filings:
     """What people who filed items say.
 
     shares     item, category, p (the share of its people who filed it there or below), filed (how many exactly there)
-    tree       category, parents, depth, size (Σ p, eq. 9), variance, filed, alpha, lo, hi: the categories below each
-               other; alpha is the agreement on whether an item belongs there
+    tree       category, parents (that above it first), depth, size (Σ p, eq. 9), variance, filed, alpha, lo, hi: the
+               categories below each other; alpha is the agreement on whether an item belongs there
     items      item, people, agreeing (the share of pairs of people who filed it alike)
     agreement  distance (tree, nominal), alpha, lo, hi
     people     the number of people
@@ -48,6 +48,13 @@ class Filings:
         if item not in known:
             raise TableError(f"nobody filed the item {item!r}", remedy=did_you_mean(item, known))
         return self.shares.filter(pl.col("item") == item)
+
+    def torn(self, most: int) -> pl.DataFrame:
+        """The shares of those items on which people agree least; items that one person filed come last."""
+        order = self.items.select("item", pl.col("agreeing").fill_nan(None)).sort(
+            "agreeing", nulls_last=True, maintain_order=True
+        )
+        return order.head(most).select("item").join(self.shares, on="item", maintain_order="left")
 
     @property
     def answer(self) -> str:
@@ -88,18 +95,12 @@ def filings(
     of_nominal = _Alpha.of_categories(filed, 1 - np.eye(len(filed.names)))
     overall = [_with_interval(one, chance, confidence) for one in (of_tree, of_nominal)]
     nodes = _with_interval(_Alpha.of_nodes(filed, rolled), chance, confidence)
-    order = _down(taxonomy)
-    parents = taxonomy.frame.group_by("category", maintain_order=True).agg(pl.col("parent").drop_nulls().str.join(", "))
-    depth = depths(taxonomy)
     direct = rolled.direct * rolled.subjects
-    tree = pl.DataFrame(
-        {"category": rolled.categories, "depth": [depth[name] for name in rolled.categories],
-         "filed": direct.sum(1), "alpha": nodes[0], "lo": nodes[1], "hi": nodes[2]}
-    )  # fmt: skip
-    tree = pl.DataFrame({"category": order}).join(tree, on="category", how="left", maintain_order="left")
-    tree = tree.join(size(rolled), on="category", how="left", maintain_order="left").join(
-        parents.rename({"parent": "parents"}), on="category", how="left", maintain_order="left"
-    )
+    tree = _down(taxonomy)
+    order = tree["category"].to_list()
+    values = {"filed": direct.sum(1), "alpha": nodes[0], "lo": nodes[1], "hi": nodes[2]}
+    for more in (size(rolled), pl.DataFrame({"category": rolled.categories, **values})):
+        tree = tree.join(more, on="category", how="left", maintain_order="left")
     at = {name: place for place, name in enumerate(rolled.categories)}
     rows = np.array([at[name] for name in order])
     shares = pl.DataFrame(
@@ -113,7 +114,7 @@ def filings(
     agreeing[np.flatnonzero(pairs > 0)] = 1 - of_nominal.within / filed.people
     return Filings(
         shares,
-        tree.select("category", "parents", "depth", "size", "variance", "filed", "alpha", "lo", "hi"),
+        tree,
         pl.DataFrame({"item": rolled.items, "people": rolled.subjects, "agreeing": agreeing}),
         pl.DataFrame(
             [{"distance": name, "alpha": float(value[0]), "lo": float(lo[0]), "hi": float(hi[0])}
@@ -154,19 +155,25 @@ def distances(taxonomy: Taxonomy, names: list[str]) -> Floats:
     return np.asarray(found)
 
 
-def _down(taxonomy: Taxonomy) -> list[str]:
-    """The categories in the order of the drawn tree; one with several parents below the first that is drawn."""
+def _down(taxonomy: Taxonomy) -> pl.DataFrame:
+    """The categories as the tree is drawn: category, parents (that above it first), depth.
+
+    A category with several parents stands below the first of them that is drawn.
+    """
     children: dict[str, list[str]] = {}
+    parents: dict[str, list[str]] = {}
     for category, parent in taxonomy.frame.iter_rows():
         if parent is not None:
             children.setdefault(parent, []).append(category)
-    waiting, found = [taxonomy.root], dict[str, None]()
+            parents.setdefault(category, []).append(parent)
+    waiting, found = [(taxonomy.root, "", 0)], dict[str, tuple[str, str, int]]()
     while waiting:
-        name = waiting.pop()
+        name, above, depth = waiting.pop()
         if name not in found:
-            found[name] = None
-            waiting += reversed(children.get(name, []))
-    return list(found)
+            rest = [one for one in parents.get(name, []) if one != above]
+            found[name] = (name, ", ".join([above, *rest] if above else []), depth)
+            waiting += [(child, name, depth + 1) for child in reversed(children.get(name, []))]
+    return pl.DataFrame(list(found.values()), schema=["category", "parents", "depth"], orient="row")
 
 
 # Agreement

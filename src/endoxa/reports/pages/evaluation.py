@@ -11,6 +11,7 @@ import polars as pl
 
 from endoxa.errors import EndoxaError
 from endoxa.evaluations import standings
+from endoxa.evaluations.answered_sentences import among_people
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.sentences import advice, answer, caveats, doubt_name, within
 from endoxa.formatting import DASH, clean, counted, html_of, number, probability, shortened, signed
@@ -25,6 +26,7 @@ from endoxa.reports.figures.query_bars import differences, query_differences
 from endoxa.reports.figures.recall_curves import curves, curves_order, generality, generality_note
 from endoxa.reports.pages import cells
 from endoxa.reports.pages.cells import Cell
+from endoxa.reports.pages.filed import filed
 from endoxa.reports.pages.layout import Chart, Grid, Section, chart, cost_grid, render
 from endoxa.reports.text import undefined_note
 from endoxa.wording.evaluating import LIMITS_OF_CONSENSUS
@@ -39,7 +41,7 @@ def page(evaluation: Evaluation) -> str:
     return render(
         title=evaluation.title,
         answer=html_of(lambda name: answer(evaluation, name=name)),
-        aside=" ".join([*caveats(evaluation), *([limits] if limits else [])]),
+        aside=" ".join(filter(None, [among_people(evaluation), *caveats(evaluation), limits])),
         facts=_facts(evaluation),
         warnings=_warnings(evaluation),
         sections=_sections(evaluation),
@@ -61,6 +63,7 @@ def _sections(evaluation: Evaluation) -> Iterator[Section | None]:
         yield _better(evaluation)
         yield _shares(evaluation)
         yield _depths(evaluation)
+        yield filed(evaluation)
     else:
         yield Section("summary", "Summary", "Summary", (), [_summary(evaluation)], _intervals(evaluation))
     yield _curves(evaluation)
