@@ -29,7 +29,7 @@ _NAMES = {
     "endoxa.verbs.decide": "decide",
     "endoxa.verbs.backtest": "backtest",
     "endoxa.verbs.rate": "rate",
-    "endoxa.verbs.categories": "categories",
+    "endoxa.verbs.filing": "categories",
     "endoxa.verbs.report": "report",
     "endoxa.verbs.explain": "explain",
     "endoxa.verbs.pool": "pool leave_out_uniques",
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from endoxa.tables import Taxonomy as Taxonomy
     from endoxa.verbs.backtest import backtest as backtest
     from endoxa.verbs.believe import believe as believe
-    from endoxa.verbs.categories import categories as categories
     from endoxa.verbs.check import check as check
     from endoxa.verbs.choose import choose as choose
     from endoxa.verbs.compare import compare as compare
@@ -67,6 +66,7 @@ if TYPE_CHECKING:
     from endoxa.verbs.evaluate import evaluate as evaluate
     from endoxa.verbs.evaluate import summarise as summarise
     from endoxa.verbs.explain import explain as explain
+    from endoxa.verbs.filing import categories as categories
     from endoxa.verbs.fuse import fuse as fuse
     from endoxa.verbs.measure import distribution as distribution
     from endoxa.verbs.measure import measure as measure

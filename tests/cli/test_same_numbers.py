@@ -245,7 +245,7 @@ def _rate(here: Here, tmp_path: Path) -> None:
     same(here.frame("ratings", *words), expected.tables["figures"])
 
 
-def _categories(here: Here, tmp_path: Path) -> None:
+def _filing(here: Here, tmp_path: Path) -> None:
     filed = {"a": "owl bird owl", "b": "owl owl tree", "c": "tree bird tree"}
     rows = [(f"s{n}", item, name) for item, names in filed.items() for n, name in enumerate(names.split())]
     labels = pl.DataFrame(rows, schema=["source", "item", "category"], orient="row")
@@ -549,7 +549,7 @@ PICTURES = {"index", "run", "find", "gallery", "contest", "compose", "fetch", "s
 CASES: dict[str, Callable[[Here, Path], None]] = {
     "evaluate": _evaluate, "compare": _compare, "measure": _measure, "report": _report, "choose": _choose,
     "decide": _decide, "estimate": _estimate, "backtest": _backtest, "believe": _believe, "rate": _rate, "pool": _pool,
-    "categories": _categories,
+    "filing": _filing,
     "fuse": _fuse, "check": _check,
     "explain": _explain, "read": _read, "write": _write, "demo": _demo, "study": _study, "compose": _compose,
     "index": _index, "run": _run, "find": _find, "gallery": _gallery, "contest": _contest, "fetch": _fetch,

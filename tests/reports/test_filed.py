@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import endoxa
-from endoxa.reports.filed import CATEGORIES, ITEMS, parts
+from endoxa.reports.filed_terminal import CATEGORIES, ITEMS, parts
 from endoxa.studies.filings import Filings, filings
 from endoxa.tables import Labels, Taxonomy
 

@@ -11,7 +11,7 @@ from endoxa import __version__
 
 NOT_COMMANDS = {"derived", "groups", "loudness", "output", "root", "typed"}
 ORDER = (
-    "evaluate", "compare", "report", "choose", "backtest", "estimate", "believe", "measure", "rate", "categories",
+    "evaluate", "compare", "report", "choose", "backtest", "estimate", "believe", "measure", "rate", "filing",
     "pool", "fuse", "check", "explain", "read", "write", "study", "search", "index", "run", "find", "gallery",
     "contest", "compose", "fetch", "pages", "demo",
 )  # fmt: skip

@@ -16,9 +16,9 @@ from endoxa.formatting import number
 from endoxa.frozen import dataclass
 from endoxa.notes import Note, note, warning
 from endoxa.statistics.bootstrap import BLOCK, TINY, blocks
-from endoxa.tables import Floats, Labels, Taxonomy
+from endoxa.studies.agreement import RESAMPLES, sums
+from endoxa.tables import Floats, Ints, Labels, Taxonomy
 
-RESAMPLES = 1000
 ENOUGH = 10  # items that two people filed, below which there is no interval
 
 
@@ -187,7 +187,7 @@ class _Filed:
     counts: Floats
     people: Floats
     several: pl.DataFrame  # item (its place), the two places of categories that one person gave it, weight
-    kept: Floats  # places of the items among all
+    kept: Ints  # places of the items among all
 
 
 def _filed(labels: Labels, taxonomy: Taxonomy, rolled: RollUp) -> _Filed:
@@ -221,19 +221,15 @@ class _Alpha:
     def of_categories(cls, filed: _Filed, delta: Floats) -> _Alpha:
         """By a distance between categories."""
         one, other = (filed.several[name].to_numpy().astype(np.int64) for name in ("category", "other"))
-        own = np.bincount(
-            filed.several["item"].to_numpy().astype(np.int64),
-            weights=filed.several["weight"].to_numpy() * delta[one, other],
-            minlength=len(filed.people),
-        )
+        item, weight = (filed.several[name].to_numpy() for name in ("item", "weight"))
+        own = sums(item.astype(np.int64), weight * delta[one, other], len(filed.people))
         between = ((filed.counts @ delta) * filed.counts).sum(1) - own
         return cls(between / np.maximum(filed.people - 1, 1), filed.people, filed.counts, own, delta)
 
     @classmethod
     def of_nodes(cls, filed: _Filed, rolled: RollUp) -> _Alpha:
         """For each category: whether an item belongs there or below."""
-        places = filed.kept.astype(np.int64)
-        inside = np.rint((rolled.rolled * rolled.subjects)[:, places].T)
+        inside = np.rint((rolled.rolled * rolled.subjects)[:, filed.kept].T)
         m = filed.people[:, None]
         return cls(
             2 * inside * (m - inside) / np.maximum(m - 1, 1), filed.people, inside, np.zeros(len(filed.people)), None

@@ -9,7 +9,7 @@ from endoxa.cli.derived import derived
 from endoxa.cli.typed import at_call
 from endoxa.declared import option
 from endoxa.evaluations.settings import Settings
-from endoxa.verbs.categories import categories
+from endoxa.verbs.filing import categories
 
 if TYPE_CHECKING:
     from endoxa.studies.filings import Filings
@@ -30,7 +30,7 @@ def print_filings(
     to: output.To = None,
 ) -> None:
     """Print the tree with shares, sizes and agreement; as data a row for each item and category."""
-    from endoxa.reports.filed import parts
+    from endoxa.reports.filed_terminal import parts
 
     shares = found.shares if item is None else found.of(item)
     remarks = [one.marked for one in found.notes if loudness.is_full() or one.kind == "warning"]

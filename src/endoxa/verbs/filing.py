@@ -1,4 +1,4 @@
-"""categories: what people who filed items in categories say, and how far they agree."""
+"""filing: what people who filed items in categories say, and how far they agree."""
 
 from __future__ import annotations
 
@@ -56,11 +56,9 @@ def categories(
             labels = Labels.of(labels if isinstance(labels, pl.DataFrame) else pl.DataFrame(labels))
         reference = reference_of(labels, settings, taxonomy=taxonomy)
     table, tree = reference.table, reference.taxonomy
-    if not isinstance(table, Labels):
+    if not isinstance(table, Labels) or tree is None:
         raise TableError(
-            f"expected who filed what (source, item, category), got {type(table).__name__}",
-            remedy="for grades take endoxa ratings",
+            "expected who filed what (source, item, category) and a taxonomy (category, parent)",
+            remedy="give both; for grades take endoxa ratings",
         )
-    if tree is None:
-        raise TableError("there is no taxonomy", remedy="give a table of category and parent too")
     return filings(table, tree, confidence=confidence, rng=np.random.default_rng(seed))
