@@ -23,8 +23,8 @@ def evaluation(value: float, lo: float, hi: float, orders: dict[str, float]) -> 
     ("found", "text"),
     [
         ((0.62, 0.55, 0.7, {"A": 0.48}), "0.62 [0.55, 0.70] on order; A reaches 0.48: 77 % of that."),
-        ((0.5, float("nan"), float("nan"), {"A": 0.5, "B": 0.25}),
-         "0.50 on order; A reaches 0.50: 100 % of that; B reaches 0.25: 50 % of that."),
+        ((0.5, float("nan"), float("nan"), {"A": 0.5, "B": 0.25, "C": -0.2}),
+         "0.50 on order; A reaches 0.50: 100 % of that; B reaches 0.25: 50 % of that; C reaches −0.20."),
         ((-0.1, -0.2, 0.1, {"A": 0.5}), "−0.10 [−0.20, 0.10] on order, no better than by chance; A reaches 0.50."),
     ],
 )  # fmt: skip

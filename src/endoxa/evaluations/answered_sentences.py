@@ -16,7 +16,7 @@ NAMED = 3  # systems of which the line says what they reach
 def among_people(evaluation: Evaluation) -> str:
     """How far people agree with each other, and what part of that a system reaches; empty if people were not scored.
 
-    A part is given where people agree better than chance: order is 0 by chance, so that shares of it mean something.
+    A part is given where both are better than chance: order is 0 by chance, so that shares of it mean something.
     """
     found = evaluation.tables.get("agreement")
     if found is None:
@@ -24,7 +24,9 @@ def among_people(evaluation: Evaluation) -> str:
     value, lo, hi = found.select("value", "lo", "hi").row(0)
     between = "" if lo != lo else f" [{number(lo, 2)}, {number(hi, 2)}]"  # noqa: PLR0124
     known = [one for one in contenders(evaluation, evaluation.measures[0]) if one.value == one.value]
-    share = {one.system: f": {100 * one.value / value:.0f} % of that" if value > 0 else "" for one in known}
+    share = {
+        one.system: f": {100 * one.value / value:.0f} % of that" if min(value, one.value) > 0 else "" for one in known
+    }
     parts = [f"{one.system} reaches {number(one.value, 2)}{share[one.system]}" for one in known[:NAMED]]
     better = "" if value > 0 else ", no better than by chance"
     reached = "".join(f"; {part}" for part in parts)

@@ -166,31 +166,32 @@ class Settings:
     )
     mix: Mix | None = setting(
         None, "Readings of a query that people filed in categories (assigned, unless given).", BELIEF, ("opinions",),
-        choices=get_args(Mix)
+        choices=get_args(Mix), hidden=True
     )
 
     rule: Rule = setting(
         "uniform", "Where the subject's items that a system did not return are assumed to stand.", ANSWERS,
-        ("answers",), choices=get_args(Rule)
+        ("answers",), choices=get_args(Rule), hidden=True
     )
     quality: Quality = setting(
         "rational", "Quality from a displacement x: 1/(1 + x)^p or exp(-λx).", ANSWERS, ("answers",),
-        choices=get_args(Quality)
+        choices=get_args(Quality), hidden=True
     )
     exponent: float | None = setting(
         None, "p of the rational quality (1, unless given).", ANSWERS, ("answers",), flags=("--power",), metavar="P",
-        least=0, most=math.inf
+        least=0, most=math.inf, hidden=True
     )
     rate: float | None = setting(
         None, "λ of the exponential quality (1, unless given).", ANSWERS, ("answers",), metavar="L", least=0,
-        most=math.inf
+        most=math.inf, hidden=True
     )
     scale: Scale = setting(
         "mean", "x: the mean displacement of an item, the ratio to chance, or the displacement itself.", ANSWERS,
-        ("answers",), choices=get_args(Scale)
+        ("answers",), choices=get_args(Scale), hidden=True
     )
     subjects_as_systems: bool = setting(
-        False, "Score each subject's own list too, against the answers of all other subjects.", ANSWERS, ("answers",)
+        False, "Score each subject's own list too, against the answers of all other subjects.", ANSWERS, ("answers",),
+        hidden=True
     )
 
     baseline: str | None = setting(

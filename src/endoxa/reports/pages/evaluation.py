@@ -11,7 +11,6 @@ import polars as pl
 
 from endoxa.errors import EndoxaError
 from endoxa.evaluations import standings
-from endoxa.evaluations.answered_sentences import among_people
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.sentences import advice, answer, caveats, doubt_name, within
 from endoxa.formatting import DASH, clean, counted, html_of, number, probability, shortened, signed
@@ -41,7 +40,7 @@ def page(evaluation: Evaluation) -> str:
     return render(
         title=evaluation.title,
         answer=html_of(lambda name: answer(evaluation, name=name)),
-        aside=" ".join(filter(None, [among_people(evaluation), *caveats(evaluation), limits])),
+        aside=" ".join([*caveats(evaluation), *([limits] if limits else [])]),
         facts=_facts(evaluation),
         warnings=_warnings(evaluation),
         sections=_sections(evaluation),
