@@ -20,7 +20,7 @@ from endoxa.comparisons import superiority
 from endoxa.measures import displacement as displaced
 from endoxa.measures.distributions import Distribution, mixture, precision, recall
 from endoxa.reports.figures import style
-from endoxa.tables import Labels, Taxonomy
+from endoxa.tables import Answers, Labels, Taxonomy
 from sources.records import Drawing, Record, Source, Table
 
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ def shares(rolled_up: categories.RollUp, item: str = "q") -> tuple[dict[str, flo
 def example_tables(found: Any) -> Sequence[Table]:
     """Probabilities of the image on our tree, and the same experiment with ten people on open drawings."""
     direct, whole = shares(rolled())
-    rows = {name: [direct[name], whole[name]] for name in rolled().categories}
+    tree = pl.DataFrame(tree_of(BELOW).frame)
+    counts = dict(endoxa.categories(labels(), tree).of("q").select("category", "filed").iter_rows())
+    rows = {name: [round(counts[name]), direct[name], whole[name]] for name in rolled().categories}
     heads = ("network", "expected precision", "its sd, mean", "by the makers' labels")
     caption = (
         f"{found['people']} people file {found['pictures']} open drawings in {found['categories']} categories: "
@@ -79,7 +81,9 @@ def example_tables(found: Any) -> Sequence[Table]:
     networks = {name: values for name, *values in found["rows"]}
     return [
         Table.of(
-            "Probabilities of the image of Figure 1, on our tree", ("category", "filed here", "here or below"), rows
+            "Probabilities of the image of Figure 1, on our tree (endoxa categories)",
+            ("category", "people", "filed here", "here or below"),
+            rows,
         ),
         Table.of(caption, heads, networks, 3),
     ]
@@ -279,6 +283,42 @@ def partial_lists(_: Any) -> Sequence[Table]:
     return [Table.of("Total displacement", ("", "w"), rows, 4)]
 
 
+def individual(_: Any) -> Sequence[Table]:
+    """Two subjects and a system that lacks an item: every discrepancy, then the mean; and the subjects as systems."""
+    rows = [("ann", "x", 1, 1.0), ("ann", "y", 2, 0.9), ("ann", "z", 3, 0.7)]
+    rows += [("bob", "y", 1, 1.0), ("bob", "x", 2, 0.5)]
+    frame = pl.DataFrame(rows, schema=["source", "item", "rank", "relevance"], orient="row")
+    answers = Answers.of(frame.with_columns(pl.lit("q").alias("query")))
+    run = {"A": {"q": {item: -float(at) for at, item in enumerate("ykxlm")}}}
+    settings: dict[str, Any] = {"collection": 100, "rule": "optimist", "scale": "raw", "subjects_as_systems": True}
+    found = endoxa.evaluate(run, answers, **settings)
+    single = found.tables["single"].select("source", "system", "w_A", "w_B", "displacement", "quality")
+    table = {f"{source}, {system}": [*values] for source, system, *values in single.iter_rows()}
+    means = found.tables["by_query"].select("w", "w_sd", "quality", "quality_sd").row(0)
+    return [
+        Table.of("Each subject against each list", ("subject, list", "w^A", "w^B", "w", "1/(1 + w)"), table, 4),
+        Table.of(
+            "Only then the mean over subjects", ("system", "w", "its sd", "1/(1 + w)", "its sd"), {"A": [*means]}, 4
+        ),
+    ]
+
+
+def readings(_: Any) -> Sequence[Table]:
+    """P@1 of one list under the three readings of a query, from the filings of two images."""
+    filed = {"a": LABELLED["q"], "b": "city city city city city"}
+    rows = [(f"s{at}", item, name) for item, names in filed.items() for at, name in enumerate(names.split())]
+    both = Labels.of(pl.DataFrame(rows, schema=["source", "item", "category"], orient="row"))
+    tree = tree_of({"all": ("people", "outdoor"), "people": ("crowd",), "outdoor": ("city",)})
+    table = {}
+    for mix, name in (
+        ("assigned", "where the image was filed"), ("normalised", "eq. 13, its weights divided by 2.6"),
+        ("normalised_no_root", "eq. 13 without the root, divided by 1.6"),
+    ):  # fmt: skip
+        found = endoxa.evaluate({"A": {"a": {"b": 1.0}}}, both, ["P@1"], taxonomy=tree, mix=mix)  # type: ignore[arg-type]
+        table[f"--mix {mix}"] = [name, found.summary["value"].item()]
+    return [Table.of("Precision of the list b for the image a", ("", "readings", "P@1"), table, 4)]
+
+
 RECORDS = (
     Record(
         SANTINI, "equations 1-2", "Recall and precision by a strong ground truth", "section 3, eqs. 1 and 2",
@@ -288,8 +328,8 @@ RECORDS = (
     ),
     Record(
         SANTINI, "diagrams 3-4", "Two schemes of evaluation", "section 3, numbered (3) and (4)",
-        "Both schemes are what Endoxa does: (3) is `endoxa eval LABELS RUNS --taxonomy TREE`, a system against the "
-        "categories of many people; (4) is `endoxa eval ANSWERS RUNS`, a system against each person's own answer.",
+        "Both schemes are what Endoxa does: (3) is `endoxa eval FILING TREE RUNS --mix assigned`, a system against the "
+        "categories of many people; (4) is `endoxa eval ANSWERS RUNS -q`, a system against each person's own answer.",
         lost="The diagrams are missing in our copy; the text describes them, and they have no numbers.",
     ),
     Record(
@@ -339,7 +379,7 @@ RECORDS = (
         "As printed the categories weigh 2.6 in all (A-E11) and the root makes every list perfect (A-E12); over the "
         "categories that people filed the query in, the probabilities sum to 1. Recalls of different categories have "
         "different steps (A-E13).",
-        tables=kept_together,
+        tables=lambda found: [*kept_together(found), *readings(found)],
         drawings=lambda _: drawing(mixed(), "precision", "Precision of r1, r2, r3 for a query of several categories"),
     ),
     Record(
@@ -359,5 +399,13 @@ RECORDS = (
         "The optimist hypothesis is ours with the index of eq. 22 put right (A-E16, A-E18); eq. 23 charges more than "
         "any position costs and is not what the text describes (A-E17).",
         tables=partial_lists,
+    ),
+    Record(
+        SANTINI, "individual comparisons", "Each subject's discrepancy before any mean",
+        "section 3 after (4), section 5",
+        "`endoxa eval ANSWERS RUNS -q` prints each subject's w^A, w^B, w and quality, and only then their mean, as the "
+        "text asks; a subject's own list can be scored by all others (`--subjects-as-systems`), which shows how much "
+        "of the discrepancy is among people.",
+        tables=individual,
     ),
 )  # fmt: skip

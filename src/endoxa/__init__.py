@@ -30,6 +30,7 @@ _NAMES = {
     "endoxa.verbs.decide": "decide",
     "endoxa.verbs.backtest": "backtest",
     "endoxa.verbs.rate": "rate",
+    "endoxa.verbs.filing": "categories",
     "endoxa.verbs.report": "report",
     "endoxa.verbs.explain": "explain",
     "endoxa.verbs.pool": "pool leave_out_uniques",
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from endoxa.verbs.evaluate import evaluate as evaluate
     from endoxa.verbs.evaluate import summarise as summarise
     from endoxa.verbs.explain import explain as explain
+    from endoxa.verbs.filing import categories as categories
     from endoxa.verbs.fuse import fuse as fuse
     from endoxa.verbs.generality import generality as generality
     from endoxa.verbs.measure import distribution as distribution

@@ -17,6 +17,10 @@ Compat = Literal["none", "trec_eval-9", "trec_eval-10"]
 Assessors = Literal["one", "mean"]
 Metric = Literal["nominal", "ordinal", "interval", "ratio"]  # what the distance between two grades means
 Method = Literal["isotonic", "bayes", "ogive"]  # a map from scores to ratings
+Rule = Literal["uniform", "optimist", "printed", "tail", "worst", "incremental"]  # where what was not returned stands
+Scale = Literal["mean", "chance", "raw"]  # what a displacement is divided by before it becomes a quality
+Quality = Literal["rational", "exponential"]
+Mix = Literal["assigned", "normalised", "normalised_no_root", "subject"]  # which readings a filed query has
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "ties": get_args(Ties), "missing": get_args(Missing), "unjudged": get_args(Unjudged),

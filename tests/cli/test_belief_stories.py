@@ -280,6 +280,50 @@ def test_each_subjects_own_answer(tmp_path) -> None:
     assert "rule=uniform" in told
 
 
+HAND = """source,query,item,rank,relevance
+ann,q1,x,1,1
+ann,q1,y,2,.9
+ann,q1,z,3,.7
+bob,q1,y,1,1
+bob,q1,x,2,.5
+bob,q2,x,1,1
+"""
+
+
+def test_individual_values_come_before_the_mean(tmp_path) -> None:
+    """Golden: worked by hand; w^A = 1·2 + .9·1, and z, at best at rank 6, adds .7·3."""
+    (tmp_path / "answers.csv").write_text(HAND)
+    run = tmp_path / "A.run"
+    run.write_text("".join(f"q1 Q0 {item} {n} {-n} A\n" for n, item in enumerate("ykxlm", 1)))
+    call = ("eval", tmp_path / "answers.csv", run, "-N", "100", "--rule", "optimist", "--scale", "raw", "-q")
+    told = done(*call)
+    single, mean = re.search(r"q1 +ann .*", told), re.search(r"q1 +A +2 .*", told)
+    assert single is not None
+    assert mean is not None
+    assert single[0].split() == ["q1", "ann", "A", "2.9000", "2.1000", "5.0000", "0.1667", "0.6667"]
+    assert single.start() < told.index("Mean over subjects, with its standard deviation") < mean.start()
+    assert mean[0].split()[3:5] == ["2.7500", "3.1820"]  # of 5.0 and 0.5
+    rows = done(*call, "--power", "2", "-o", "csv").splitlines()
+    assert rows[0] == "query,subject,system,w_A,w_B,w,quality,returned"
+    assert float(rows[1].split(",")[6]) == pytest.approx(1 / 36)
+    falls = done(*call, "--quality", "exponential", "--rate", ".1", "-o", "csv").splitlines()
+    assert float(falls[1].split(",")[6]) == pytest.approx(0.6065306597)
+    wrong = endoxa("eval", tmp_path / "answers.csv", run, "--rule", "incremental")
+    assert wrong.returncode == 1
+    assert "'A' did not return item 'z' of 'ann', query 'q1'" in wrong.stderr
+
+
+def test_people_as_systems(tmp_path) -> None:
+    (tmp_path / "answers.csv").write_text(HAND)
+    run = tmp_path / "A.run"
+    run.write_text("q1 Q0 y 1 2 A\nq1 Q0 x 2 1 A\n")
+    told = done("eval", tmp_path / "answers.csv", run, "-N", "9", "--subjects-as-systems", "-v")
+    assert re.search(r"People agree with each other to 0\.\d\d on order; A reaches 0\.\d\d: \d+ % of that\.", told)
+    assert re.search(r"person ann +0\.\d", told)
+    assert "queries that one subject alone answered are left out (1)" in told
+    assert "'bob' answered query 'q2', which no run has" in told
+
+
 def test_the_page_without_judgments(files, tmp_path) -> None:
     _, runs = files
     page = tmp_path / "page.html"

@@ -245,6 +245,27 @@ def _rate(here: Here, tmp_path: Path) -> None:
     same(here.frame("ratings", *words), expected.tables["figures"])
 
 
+def _filing(here: Here, tmp_path: Path) -> None:
+    filed = {"a": "owl bird owl", "b": "owl owl tree", "c": "tree bird tree"}
+    rows = [(f"s{n}", item, name) for item, names in filed.items() for n, name in enumerate(names.split())]
+    labels = pl.DataFrame(rows, schema=["source", "item", "category"], orient="row")
+    tree = pl.DataFrame({"category": ["all", "bird", "owl", "tree"], "parent": ["", "all", "bird", "all"]})
+    labels.write_csv(tmp_path / "filing.csv")
+    tree.write_csv(tmp_path / "tree.csv")
+    files = (tmp_path / "filing.csv", tmp_path / "tree.csv")
+    expected = endoxa.categories(labels, tree)
+    same(here.frame("categories", *files), expected.shares)
+    same(here.frame("categories", *files, "-q", "b"), expected.of("b"))
+    told = here("categories", *files)
+    assert expected.answer == told.splitlines()[0]
+    for size, alpha in expected.tree.select("size", "alpha").iter_rows():
+        assert f"{size:.4f}" in told
+        assert number(alpha, minus="-") in told
+    again = endoxa.categories(*map(str, files))
+    assert_frame_equal(again.tree, expected.tree)
+    assert_frame_equal(endoxa.categories(labels.to_dicts(), tree.to_dicts()).tree, expected.tree)
+
+
 def _pool(here: Here, tmp_path: Path) -> None:
     from endoxa.verbs.pool import pool_states
 
@@ -534,6 +555,7 @@ PICTURES = {"index", "run", "find", "gallery", "contest", "compose", "fetch", "s
 CASES: dict[str, Callable[[Here, Path], None]] = {
     "evaluate": _evaluate, "compare": _compare, "measure": _measure, "report": _report, "choose": _choose,
     "decide": _decide, "estimate": _estimate, "backtest": _backtest, "believe": _believe, "rate": _rate, "pool": _pool,
+    "filing": _filing,
     "fuse": _fuse, "check": _check, "generality": _generality,
     "explain": _explain, "read": _read, "write": _write, "demo": _demo, "study": _study, "compose": _compose,
     "index": _index, "run": _run, "find": _find, "gallery": _gallery, "contest": _contest, "fetch": _fetch,

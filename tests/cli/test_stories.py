@@ -39,6 +39,7 @@ COMMANDS = [
     "explain",
     "report",
     "ratings",
+    "categories",
     "study",
     "search",
     "images",

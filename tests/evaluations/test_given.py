@@ -30,7 +30,7 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from endoxa.evaluations.settings import Correction, Format, Interval, Name, Test
-from endoxa.policies import Assessors, Compat, Missing, Ties, Undefined, Unjudged
+from endoxa.policies import Assessors, Compat, Missing, Mix, Quality, Rule, Scale, Ties, Undefined, Unjudged
 
 
 class Scoring(TypedDict, total=False):

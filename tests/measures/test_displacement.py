@@ -372,9 +372,12 @@ def test_compare_gives_the_worked_numbers(rule, total):
     run, answers = run_of(*lists(one={"q": "bxayd"})), answers_of(ann={"q": ANN})
     made = compare_answers(run, answers, N=100, rule=rule)
     assert made.columns == [
-        "system", "source", "query", "displacement", "per_item", "quality", "score", "returned", "undefined",
+        "system", "source", "query", "w_A", "w_B", "displacement", "per_item", "quality", "score", "returned",
+        "undefined",
     ]  # fmt: skip
     row = made.row(0, named=True)
+    assert row["w_A"] == pytest.approx(3.4)
+    assert row["w_B"] == pytest.approx(total - 3.4)
     assert row["displacement"] == pytest.approx(total)
     assert row["per_item"] == pytest.approx(total / 3.4)
     assert row["quality"] == pytest.approx(1 / (1 + total / 3.4))

@@ -20,11 +20,10 @@ from scipy import sparse
 from endoxa.errors import TableError, TextError, did_you_mean
 from endoxa.frozen import dataclass
 from endoxa.notes import Note, note
-from endoxa.policies import refuse_choice
+from endoxa.policies import Mix, refuse_choice
 from endoxa.tables import Belief, Floats, Ints, Labels, Taxonomy, coded, places
 
 Floats32 = npt.NDArray[np.float32]
-Mix = Literal["assigned", "normalised", "normalised_no_root", "subject"]
 Printed = Literal["as_printed"]
 
 MOST = 1 << 31  # numbers in the column `people`: 8 GB

@@ -320,7 +320,8 @@ class Derived(NamedTuple):
         for one in sorted(marked.values(), key=_place):  # what is typed as a run is one of the runs
             role = one.mark.role
             params.append(parameter(one._replace(name=role, kind=str, default=None) if role in INPUTS else one))
-        params += [parameter(one) for one in settings_of(self.verb, self.quiet).values()]
+        own = {flag for one in params for flag in one.opts}  # `compare --power` is no exponent
+        params += [parameter(one) for one in settings_of(self.verb, self.quiet).values() if not own & {*one.mark.flags}]
         taken = {flag for one in params for flag in one.opts}
         params += [
             Option([*(flag for flag in flags if flag not in taken), name], is_flag=True, help=loudness.HELP[name],

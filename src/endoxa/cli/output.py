@@ -273,7 +273,7 @@ def evaluation(result: Any, form: str, to: str | None, *, per_query: bool = Fals
 
     from endoxa.reports import terminal
 
-    if per_query and result.scores is None:
+    if per_query and not terminal.has_queries(result):
         raise CallError(f"-q: an evaluation against {result.kind} has no values per query")
     if form == "table" or to is not None:
         say(result.sentences[0])

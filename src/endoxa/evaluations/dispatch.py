@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from endoxa.evaluations.evaluation import Evaluation
 
 Mapper = Callable[..., Any]
+SHOWN = 6  # items that people filed of which a page has the shares
 
 
 def no_run() -> CallError:
@@ -68,7 +69,21 @@ def evaluate(
             named = ", ".join(map(str, measures))
             raise CallError("subjects' answers have their own measure, the displacement", remedy=f"remove {named}")
         return answered.evaluate(whole, table, settings)
-    return _in_doubt(whole, reference, list(measures or ()), settings, labels, progress, mapper)
+    found = _in_doubt(whole, reference, list(measures or ()), settings, labels, progress, mapper)
+    return found.changed(tables={**found.tables, **_filed(reference, settings)}) if curves else found
+
+
+def _filed(reference: Reference, settings: Settings) -> dict[str, pl.DataFrame]:
+    """What several people who filed items say, for a page: the categories, and the items that they agree on least."""
+    if not isinstance(reference.table, Labels) or reference.taxonomy is None or len(reference.table.sources) < 2:
+        return {}
+    import numpy as np
+
+    from endoxa.studies.filings import filings
+
+    rng = np.random.default_rng(settings.seed)
+    found = filings(reference.table, reference.taxonomy, confidence=settings.confidence, rng=rng)
+    return {"categories": found.tree, "filed": found.torn(SHOWN), "filing_agreement": found.agreement}
 
 
 def _in_doubt(
@@ -117,12 +132,21 @@ def belief_of(reference: Reference, run: Run | None, settings: Settings, labels:
         belief = consensus.belief(source, settings)
     elif isinstance(table, Opinions | Labels):
         more: dict[str, Any] = {} if settings.people is None else {"people": settings.people}
+        more |= {} if settings.mix is None else {"mix": settings.mix}
         if isinstance(table, Labels) and reference.taxonomy is not None:
             more["taxonomy"] = reference.taxonomy
         belief = models.believe(table, settings.model, seed=settings.seed, **more)
+        belief = _asked(belief, run) if isinstance(table, Labels) and run is not None else belief
     else:
         raise JoinError(f"{reference.kind} are not a belief", remedy="make one with believe(...)")
     return belief if labels is None else pinned(belief, labels)
+
+
+def _asked(belief: Belief, run: Run) -> Belief:
+    """The belief about the filed items that a run was asked for: an item that nobody asked about is no query."""
+    asked = {*run.frame["query"].unique(), *(query for _, query in run.empty)}
+    frame = belief.frame.filter(pl.col("query").is_in(list(asked)))
+    return replace(belief, frame=frame) if frame.height else belief
 
 
 def score(

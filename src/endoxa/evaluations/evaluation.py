@@ -147,7 +147,7 @@ class Evaluation(Later):
     def lower(self) -> tuple[str, ...]:
         """Measures of which small values are better."""
         if self.scores is None:
-            return ()
+            return ("ranks off",) if self.kind == "answers" else ()
         return tuple(name for name in self.scores.measures if parse(name).definition.lower)
 
     @cached_property

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from endoxa.evaluations.settings import Correction, Format, Interval, Name, Test
-from endoxa.policies import Assessors, Compat, Missing, Ties, Undefined, Unjudged
+from endoxa.policies import Assessors, Compat, Missing, Mix, Quality, Rule, Scale, Ties, Undefined, Unjudged
 
 
 class Scoring(TypedDict, total=False):
@@ -31,6 +31,13 @@ class Scoring(TypedDict, total=False):
     people: int | None
     worlds: int
     plugin: bool
+    mix: Mix | None
+    rule: Rule
+    quality: Quality
+    exponent: float | None
+    rate: float | None
+    scale: Scale
+    subjects_as_systems: bool
     seed: int
     format: Format
     lenient: bool

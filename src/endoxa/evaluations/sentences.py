@@ -66,6 +66,10 @@ def sentences(evaluation: Evaluation) -> tuple[str, ...]:
     """What the evaluation says; the first sentence is the answer."""
     if evaluation.kind == "sample":
         more = [*caveats(evaluation), taught(evaluation)]
+    elif evaluation.kind == "answers":
+        from endoxa.evaluations.answered_sentences import among_people
+
+        more = [among_people(evaluation)]
     else:
         more = [*caveats(evaluation), *advice(evaluation)]
     return (answer(evaluation), *(text for text in more if text))

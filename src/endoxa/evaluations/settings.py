@@ -6,6 +6,7 @@ class. A setting that is unknown, or that does not apply to the reference at han
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import field, fields, replace
 from functools import cached_property
@@ -14,7 +15,22 @@ from typing import Any, Literal, get_args
 from endoxa.errors import CallError, TextError, did_you_mean, unknown
 from endoxa.frozen import dataclass
 from endoxa.notes import note
-from endoxa.policies import CHOICES, ORDERS, WORLDS, Assessors, Compat, Missing, Policy, Ties, Undefined, Unjudged
+from endoxa.policies import (
+    CHOICES,
+    ORDERS,
+    WORLDS,
+    Assessors,
+    Compat,
+    Missing,
+    Mix,
+    Policy,
+    Quality,
+    Rule,
+    Scale,
+    Ties,
+    Undefined,
+    Unjudged,
+)
 
 Kind = Literal[
     "judgments", "preferences", "opinions", "belief", "consensus", "sample", "votes", "answers", "bundle", "ratings"
@@ -45,9 +61,9 @@ VOTED: tuple[Kind, ...] = ("consensus", "votes")
 LEARNED = note("scores.learned")  # marks scores that have no worlds and are not judged either
 LABELS = "labels"  # the part of an evaluation that notes on its labels are about
 
-POLICY, VOTES, BELIEF, PAIRS, INTERVALS, READING, SCALE = (
-    "How values are computed", "Runs without judgments", "Opinions and beliefs", "Comparison of systems",
-    "Intervals and random numbers", "Reading files", "Scale",
+POLICY, VOTES, BELIEF, ANSWERS, PAIRS, INTERVALS, READING, SCALE = (
+    "How values are computed", "Runs without judgments", "Opinions and beliefs", "Subjects' ranked answers",
+    "Comparison of systems", "Intervals and random numbers", "Reading files", "Scale",
 )  # fmt: skip
 
 
@@ -145,6 +161,35 @@ class Settings:
     plugin: bool = setting(
         False, "Score expected grades as if they were grades (biased; for comparison).", BELIEF, DOUBTED, hidden=True
     )
+    mix: Mix | None = setting(
+        None, "Readings of a query that people filed in categories (assigned, unless given).", BELIEF, ("opinions",),
+        choices=get_args(Mix), hidden=True
+    )
+
+    rule: Rule = setting(
+        "uniform", "Where the subject's items that a system did not return are assumed to stand.", ANSWERS,
+        ("answers",), choices=get_args(Rule), hidden=True
+    )
+    quality: Quality = setting(
+        "rational", "Quality from a displacement x: 1/(1 + x)^p or exp(-λx).", ANSWERS, ("answers",),
+        choices=get_args(Quality), hidden=True
+    )
+    exponent: float | None = setting(
+        None, "p of the rational quality (1, unless given).", ANSWERS, ("answers",), flags=("--power",), metavar="P",
+        least=0, most=math.inf, hidden=True
+    )
+    rate: float | None = setting(
+        None, "λ of the exponential quality (1, unless given).", ANSWERS, ("answers",), metavar="L", least=0,
+        most=math.inf, hidden=True
+    )
+    scale: Scale = setting(
+        "mean", "x: the mean displacement of an item, the ratio to chance, or the displacement itself.", ANSWERS,
+        ("answers",), choices=get_args(Scale), hidden=True
+    )
+    subjects_as_systems: bool = setting(
+        False, "Score each subject's own list too, against the answers of all other subjects.", ANSWERS, ("answers",),
+        hidden=True
+    )
 
     baseline: str | None = setting(
         None, "Compare all systems with this one.", PAIRS, LISTED, flags=("-b", "--baseline"), metavar="SYSTEM",
@@ -187,7 +232,7 @@ class Settings:
     def __post_init__(self) -> None:
         for name, known in REGISTRY.items():
             value = getattr(self, name)
-            if known.choices and value not in known.choices:
+            if known.choices and value is not None and value not in known.choices:
                 hint = did_you_mean(str(value), known.choices)
                 raise CallError(f"{name} must be one of {', '.join(known.choices)}, not {value!r}", remedy=hint)
             if known.least is None or value is None:

@@ -9,7 +9,7 @@ are in random order. Items of equal relevance are in the system's order. `_gap` 
 from __future__ import annotations
 
 import math
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 import polars as pl
@@ -18,12 +18,8 @@ from scipy import special
 from endoxa.errors import JoinError, TableError, TextError, did_you_mean
 from endoxa.frozen import dataclass
 from endoxa.measures.lists import CELLS, ratio
-from endoxa.policies import refuse_choice
+from endoxa.policies import Quality, Rule, Scale, refuse_choice
 from endoxa.tables import Answers, Bools, Floats, Ints, Run, coded, places
-
-Rule = Literal["uniform", "optimist", "printed", "tail", "worst", "incremental"]
-Scale = Literal["mean", "chance", "raw"]
-Quality = Literal["rational", "exponential"]
 
 NUMBERS = ("displacement", "per_item", "quality", "score", "returned")
 
@@ -53,28 +49,39 @@ def displacement(
     Source: Santini, Benchmarking without ground truth, eqs. 17-23, except that eq. 17 weights the item that the system
     has at rank k. `uniform` is ours.
     """
+    a, b = displacement_parts(relevance, first, returned=returned, N=N, length=length, rule=rule)
+    return np.asarray(a + b)
+
+
+def displacement_parts(
+    relevance: Floats, first: Ints, *, returned: Ints | int, N: Ints | int, length: Ints | int = 1,
+    rule: Rule = "uniform",
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """w^A of the subject's items that the system returned, and w^B of those that it did not; see `displacement`."""
     refuse_choice("rule", rule, get_args(Rule))
     lists = _checked(relevance, first, length, returned, N)
-    costs = np.zeros(len(lists.relevance))
+    of_returned, of_missing = (np.zeros(len(lists.relevance)) for _ in range(2))
     flat = _flattened(lists)
-    apart = np.zeros(len(flat.row), dtype=bool) if rule == "uniform" else flat.missing
-    _charge(costs, flat, ~apart)
-    if apart.any():
-        row, place, s = flat.row[apart], flat.place[apart], flat.relevance[apart]
+    _charge(of_returned, flat, ~flat.missing)
+    if rule == "uniform":
+        _charge(of_missing, flat, flat.missing)
+    elif flat.missing.any():
+        row, place, s = flat.row[flat.missing], flat.place[flat.missing], flat.relevance[flat.missing]
         if rule == "incremental":
             raise JoinError(
                 f"the system did not return the item at rank {int(place[0])} of the subject",
                 remedy="rule='incremental' needs them all: ask the system for more items, or choose rule='uniform'",
             )
         m, n = lists.returned[row], lists.N[row]
-        missing = np.bincount(row, minlength=len(costs))
+        missing = np.bincount(row, minlength=len(of_missing))
         i = np.arange(len(row)) - (np.cumsum(missing) - missing)[row] + 1
         if rule == "worst":
-            _charge_worst(costs, lists, row, place, s, i)
+            _charge_worst(of_missing, lists, row, place, s, i)
         else:
             ranks = {"optimist": m + i, "tail": n - missing[row] + i, "printed": n + place}[rule]
-            costs += np.bincount(row, weights=s * (ranks - place), minlength=len(costs))
-    return np.where(lists.worth > 0, costs, np.nan).reshape(lists.shape)
+            of_missing += np.bincount(row, weights=s * (ranks - place), minlength=len(of_missing))
+    a, b = (np.where(lists.worth > 0, part, np.nan).reshape(lists.shape) for part in (of_returned, of_missing))
+    return a, b
 
 
 def chance_displacement(relevance: Floats, N: Ints | int) -> Floats:
@@ -115,7 +122,8 @@ def compare_answers(
 ) -> pl.DataFrame:  # fmt: skip
     """Compare every system's list with every subject's answer to the same query.
 
-    Columns: system, source, query; displacement w; per_item = w/Σs, a mean number of ranks; quality = g(x), with x =
+    Columns: system, source, query; w_A and w_B, of the items that the system returned and of the others; displacement
+    w = w_A + w_B; per_item = w/Σs, a mean number of ranks; quality = g(x), with x =
     per_item (scale "mean"), w/E0[w] ("chance") or w itself ("raw"); score = 1 - w/E0[w], NaN where E0[w] is 0;
     returned, the share of the subject's items that the system returned; undefined, true where no item of the answer is
     relevant, so that all numbers but `returned` are NaN.
@@ -143,7 +151,7 @@ def compare_answers(
             remedy="rule='incremental' needs every item of every answer: ask the system for more items, or choose "
             "rule='uniform'",
         )
-    w, chance, worth = (np.empty(pairs.height) for _ in range(3))
+    w_a, w_b, chance, worth = (np.empty(pairs.height) for _ in range(4))
     sizes, starts, listed, n = (pairs[name].to_numpy() for name in ("items", "start", "listed", "N"))
     for at in _alike(sizes):
         most = int(sizes[at].max())
@@ -153,12 +161,15 @@ def compare_answers(
             np.where(inside, rows[name].to_numpy()[cells], filler)
             for name, filler in (("relevance", np.nan), ("first", 0), ("length", 1))
         )
-        w[at] = displacement(relevance, first, length=length, returned=listed[at], N=n[at], rule=rule)
+        w_a[at], w_b[at] = displacement_parts(relevance, first, length=length, returned=listed[at], N=n[at], rule=rule)
         chance[at] = chance_displacement(relevance, n[at])
         worth[at] = np.nansum(relevance, -1)
+    w = w_a + w_b
     per_item = ratio(w, worth)
     x = {"mean": per_item, "chance": ratio(w, chance), "raw": w}[scale]
     return pairs.select("system", "source", "query").with_columns(
+        pl.Series("w_A", w_a),
+        pl.Series("w_B", w_b),
         pl.Series("displacement", w),
         pl.Series("per_item", per_item),
         pl.Series("quality", rational(x, power) if g == "rational" else exponential(x, power)),

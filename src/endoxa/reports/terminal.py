@@ -21,19 +21,9 @@ from endoxa.reports.sheets import Head, Sheet, escaped
 from endoxa.wording.comparing import test_in_short
 
 NAMES = {
-    "system",
-    "baseline",
-    "group",
-    "query",
-    "item",
-    "by",
-    "measure",
-    "other",
-    "leader",
-    "picture",
-    "study",
-    "judge",
-}
+    "system", "baseline", "group", "query", "item", "by", "measure", "other", "leader", "picture", "study", "subject",
+    "category", "judge",
+}  # fmt: skip
 HEADINGS = {
     "opinions": "By what people said about every pair",
     "sample": "Estimated from the pairs that were drawn",
@@ -57,7 +47,12 @@ def parts(
 
     `full` explains every choice and note; without it one line names them.
     """
-    if per_query and evaluation.scores is not None:
+    if per_query and evaluation.kind == "answers":
+        yield frame_table(individual(evaluation), width=width)
+        yield "\n[bold]Mean over subjects, with its standard deviation[/bold]"
+        yield frame_table(evaluation.tables["by_query"], width=width)
+        yield ""
+    elif per_query and evaluation.scores is not None:
         kept = tidy(evaluation.scores.frame, *(() if evaluation.in_doubt else ("undefined",)))
         yield frame_table(kept, width=width)
         yield ""
@@ -72,6 +67,9 @@ def parts(
             reach = " with ties at their worst and at their best" if ties else ", least and most"
             yield f"\n[bold]Mean over queries{reach}[/bold]"
             yield frame_table(evaluation.tables["ranges"], width=width)
+        if "people" in evaluation.tables:
+            yield "\n[bold]The list of each subject, judged by all others[/bold]"
+            yield frame_table(persons(evaluation), width=width)
     if "judges" in evaluation.tables:
         yield "\n[bold]Machine judges beside people[/bold]"
         yield frame_table(machine_judges(evaluation), width=width)
@@ -359,8 +357,31 @@ def as_text(evaluation: Evaluation, style: text.Style, *, per_query: bool = Fals
     return text.render(frame_of(evaluation, per_query=per_query), style)
 
 
+def has_queries(evaluation: Evaluation) -> bool:
+    """Whether there are values of every query."""
+    return evaluation.scores is not None or evaluation.kind == "answers"
+
+
+def individual(evaluation: Evaluation) -> pl.DataFrame:
+    """Each subject's discrepancy from each system on each query: nothing is pooled before it is a number."""
+    rows = evaluation.tables["single"].sort("query", "source", maintain_order=True)
+    return rows.rename({"source": "subject", "displacement": "w"}).select(
+        "query", "subject", "system", "w_A", "w_B", "w", "quality", "returned"
+    )
+
+
+def persons(evaluation: Evaluation) -> pl.DataFrame:
+    """Each subject's own list as that of a system: order with its interval, and the other means."""
+    rows = evaluation.tables["people"]
+    return rows.select("system", "order", _intervals(rows), "per_item", "quality", "returned", "queries").rename(
+        {"per_item": "ranks off"}
+    )
+
+
 def frame_of(evaluation: Evaluation, *, per_query: bool = False) -> pl.DataFrame:
     """The scores of every query; or the summary with what belongs beside it (ranges, estimates, coverage)."""
+    if per_query and evaluation.kind == "answers":
+        return individual(evaluation)
     if per_query and evaluation.scores is not None:
         return evaluation.scores.frame
     frame, keys = evaluation.summary, ["system", "measure"]

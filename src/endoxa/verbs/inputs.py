@@ -356,6 +356,13 @@ def opinions_of(source: Any, *, assessors: bool = False, settings: Settings | No
         return reference.table
     if reference.judges is not None:
         return reference.judges.opinions
+    if isinstance(reference.table, Labels):
+        what, paths = "expected grades, found who filed what (source, item, category)", paths_of(source)
+        remedy = (
+            "endoxa categories FILING TREE says how far people agree, endoxa eval FILING TREE RUNS scores systems by "
+            "them"
+        )
+        raise FileError(paths[0].label, what, remedy) if paths else TableError(what, remedy=remedy)
     if paths := paths_of(source):
         what = f"expected judgments, found a table of kind {reference.kind}: the column grade is missing"
         raise FileError(paths[0].label, what, "give a file with the columns query, item, grade")

@@ -199,15 +199,13 @@ def add(
         )
     notes: list[str] = []
     with opened_home(home, db) as opened:
-        from endoxa.io.read import read
         from endoxa.store import making
-        from endoxa.tables import Opinions
+        from endoxa.verbs.inputs import opinions_of
 
         if any(parts.values()):
             notes += making.add(opened, name, sources, now=_moment(now), progress=progress).notes
         for path in answers:
-            table = read(str(path), kind="qrels", assessors=True)
-            assert isinstance(table, Opinions)
+            table = opinions_of(str(path), assessors=True)
             notes.append(f"{path}: {making.add_answers(opened, name, table, now=_moment(now))}")
         if further_round:
             notes += making.next_round(opened, name, now=_moment(now)).notes

@@ -24,6 +24,10 @@ REMEDIES = {
     "truth": "judged pairs (endoxa next) or clearer questions", "people": "more or other people",
     "voters": "more independent systems", "queries": "more queries",
 }  # fmt: skip
+SCALES = {
+    "mean": "the mean displacement of an item", "chance": "the displacement divided by that of a random order",
+    "raw": "the displacement w",
+}  # fmt: skip
 JUDGED = {
     "opinions": "were judged", "sample": "were judged", "labels": "had been filed",
     "categories": "were categories known", "answers": "were in some subject's answer",
@@ -163,7 +167,26 @@ NOTES: dict[str, Template] = {
     "answers.size": "{subjects:,} subjects, {queries:,} queries",
     "answers.measures":
         "order: chance-corrected displacement, 1 is the subject's own order and 0 is chance; ranks off: mean "
-        "displacement of an item in ranks; returned: share of the subject's items that are in the list",
+        "displacement of an item in ranks; quality: 1 without displacement, falling to 0; returned: share of the "
+        "subject's items that are in the list",
+    "answers.quality": lambda quality, power, scale: (
+        "quality: "
+        + (f"1/(1 + x)^{power:g}" if quality == "rational" else f"exp(-{power:g} x)")
+        + f", x {SCALES[scale]} (scale={scale})"
+    ),
+    "answers.panels": lambda alone: (
+        "a subject's own list is judged by all other subjects; a system by the panels that leave one of them out in "
+        "turn"
+        + if_any(alone, "; queries that one subject alone answered are left out ({:,})")
+    ),
+    "answers.unknown_queries": lambda source, query, queries: (
+        f"{source!r} answered query {query!r}, which no run has"
+        + if_any(queries - 1, " (nor {:,} other answered queries)")
+        + ": it counts as an empty list of every system. Check the names of the queries."
+    ),
+    "answers.unanswered": lambda queries: (
+        f"{queries_of(queries)} of the runs {'was' if queries == 1 else 'were'} answered by no subject: ignored."
+    ),
     "answers.rule": lambda rule, collection: (
         f"rule={rule}: where the subject's items that a system did not return are assumed to stand, in "
         + ("all items that were returned or named (-N not given)" if collection is None

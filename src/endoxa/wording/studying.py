@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from endoxa.formatting import number
-from endoxa.wording.phrases import Template
+from endoxa.wording.phrases import Template, if_any
 
 
 def _n(value: float) -> str:
@@ -36,6 +36,16 @@ def _why(figure: str) -> str:
 
 
 NOTES: dict[str, Template] = {
+    "filings.several": lambda source, item, categories, filings: (
+        f"{source!r} filed item {item!r} in {len(categories)} categories ({', '.join(categories[:3])})"
+        + if_any(filings - 1, "; so were {:,} other items by a person")
+        + ". A person counts once in each of them and above, and her direct share is split evenly."
+    ),
+    "filings.agreement": lambda items, enough, confidence: (
+        f"agreement over {items:,} items that two people or more filed; "
+        + (f"no interval below {enough}" if items < enough
+           else f"{100 * confidence:g} % intervals by resampling items")
+    ),
     "study.no_agreement": lambda alpha, lo, hi, confidence: (
         f"The judges do not agree ({_alpha(alpha, lo, hi, confidence)})."
     ),

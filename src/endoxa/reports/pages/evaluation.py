@@ -26,6 +26,7 @@ from endoxa.reports.figures.query_bars import differences, query_differences
 from endoxa.reports.figures.recall_curves import curves, curves_order, generality, generality_note
 from endoxa.reports.pages import cells
 from endoxa.reports.pages.cells import Cell
+from endoxa.reports.pages.filed import filed
 from endoxa.reports.pages.layout import Chart, Grid, Section, chart, cost_grid, render
 from endoxa.reports.text import undefined_note
 from endoxa.wording.evaluating import LIMITS_OF_CONSENSUS
@@ -70,6 +71,7 @@ def _sections(evaluation: Evaluation) -> Iterator[Section | None]:
         yield _machine_judges(evaluation)
         yield _shares(evaluation)
         yield _depths(evaluation)
+        yield filed(evaluation)
     else:
         yield Section("summary", "Summary", "Summary", (), [_summary(evaluation)], _intervals(evaluation))
     yield _curves(evaluation)
