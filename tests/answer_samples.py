@@ -65,11 +65,8 @@ def contradictions(evaluation: Evaluation) -> list[str]:
     most = max(chances, key=lambda system: chances[system], default=leader)
     if "is the best of" in answer and chances[most] > chances[leader] and f" ({most}: " not in answer:
         found.append(f"{most} has the largest P(best): {answer}")
-    if (
-        " leads on " in answer
-        and "cannot be told apart" in answer
-        or " is ahead " in answer
-        and "can be told" in answer
+    if (" leads on " in answer and "cannot be told apart" in answer) or (
+        " is ahead " in answer and "can be told" in answer
     ):
         found.append(f"only what can be told apart from all others leads: {answer}")
     return found
