@@ -179,7 +179,7 @@ def mapping(data: Path) -> dict[str, Any]:
     people = frame.unpivot(["h1", "h2"], index=pair, variable_name="source", value_name="grade")
     scores = frame.unpivot(names, index=pair, variable_name="system", value_name="score")
     opinions = Opinions.of(people.with_columns(pl.lit("1-5").alias("scale")))
-    found = endoxa.rate(opinions, Run.of(scores), calibrated=False, resamples=200, seed=SEED).details
+    found = endoxa.rate(opinions, Run.of(scores), calibrated=False, input="raw", resamples=200, seed=SEED).details
     rows: dict[str, dict[str, list[float]]] = {}
     for method, made in found.mappings.items():
         for row in made.frame.iter_rows(named=True):
@@ -273,7 +273,7 @@ def _complete(run: Run, rated: pl.DataFrame) -> Run:
 def _correlations(run: Run, rated: pl.DataFrame) -> dict[str, list[float]]:
     """For each system the correlation of its mapped scores in sample and on held-out queries, and its error."""
     scores = _complete(run, rated)
-    found = endoxa.rate(Opinions.of(rated), scores, methods=["isotonic"], resamples=200, seed=SEED).details
+    found = endoxa.rate(Opinions.of(rated), scores, methods=["isotonic"], input="raw", resamples=200, seed=SEED).details
     rows = found.mappings["isotonic"].frame.select("system", "in_sample", "held_out", "se").iter_rows()
     return {system: values for system, *values in rows}
 

@@ -17,6 +17,8 @@ Compat = Literal["none", "trec_eval-9", "trec_eval-10"]
 Assessors = Literal["one", "mean"]
 Metric = Literal["nominal", "ordinal", "interval", "ratio"]  # what the distance between two grades means
 Method = Literal["isotonic", "bayes", "ogive"]  # a map from scores to ratings
+Input = Literal["raw", "z", "rank"]  # what such a map reads
+Inputs = Literal["auto", "raw", "z", "rank"]  # auto: chosen for each system on held-out queries
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "ties": get_args(Ties), "missing": get_args(Missing), "unjudged": get_args(Unjudged),

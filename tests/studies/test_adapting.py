@@ -123,7 +123,7 @@ def test_features_of_returned_and_other_pairs():
 
 @pytest.mark.parametrize(("shift", "one_round", "rest"), [(0.0, 0.03, 0.06), (-1.5, 0.09, 0.11)])
 def test_answers_use_the_scale_more_evenly(shift, one_round, rest):
-    """The specification's table in a small form: all answers together, the first half of them not adapted."""
+    """All answers together count, the first half of them not adapted."""
     evenly, proposed = [], []
     for seed in range(6):
         run, grades = world(shift, seed, items=150)
