@@ -208,7 +208,7 @@ def analyse(
     _refuse(methods, confidence, resamples)
     table, notes, roles = _counted(opinions)
     answered = table.frame.filter(pl.col("grade").is_not_null())
-    lo, hi, source = _scale(table)
+    lo, hi, source = scale_of(table)
 
     def tell(step: str) -> None:
         if progress is not None:
@@ -314,7 +314,7 @@ def believe(
     if not np.isfinite(threshold):
         raise TextError(f"a threshold is a number on the scale of the ratings, not {threshold}")
     table, excluded, _ = _counted(opinions)
-    lo, hi, source = _scale(table)
+    lo, hi, source = scale_of(table)
     judged, state = table, "as they were given"
     if _already(table):
         state = "calibrated before"
@@ -390,7 +390,7 @@ def _already(opinions: Opinions) -> bool:
     return bool(opinions.frame.select(MOVED.any()).item())
 
 
-def _scale(opinions: Opinions) -> tuple[float, float, str]:
+def scale_of(opinions: Opinions) -> tuple[float, float, str]:
     """The ends of the scale, and where they come from: named in the table, or seen in the answers."""
     named = opinions.frame["scale"].drop_nulls().unique().sort().to_list()
     parsed = {(float(found[1]), float(found[2])) for name in named if (found := SCALE.match(name))}

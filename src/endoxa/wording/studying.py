@@ -106,6 +106,17 @@ NOTES: dict[str, Template] = {
     ),
     "study.planned_none":
         "{system} and {baseline} cannot be compared over the planned tasks: one of them has no decided draw.",
+    "matches.precision": lambda called, right, good: (
+        f"Of {called:,} rated {'pair' if called == 1 else 'pairs'} predicted at {good:g} or more from other queries, "
+        f"people rated {right / called:.0%} so."
+    ),
+    "matches.untested":
+        "No rated pair of another query is predicted at {good:g} or more, so it is unknown how often that is right.",
+    "matches.learned": lambda system, pairs, queries, read: (
+        f"The ratings are predicted from {pairs:,} rated pairs of {queries:,} queries, by "
+        + {"raw": "the scores", "z": "the scores within each query (z)", "rank": "the ranks"}[read]
+        + f" of {system}."
+    ),
     "plan.worth": "the {pairs:,} pairs have an effective sample size of {effective:,.1f}",
     "round.drawn":
         "round {round}: {pairs:,} pairs in {tasks:,} tasks, drawn from {left:,} that were not asked before",
