@@ -18,9 +18,9 @@ import endoxa
 from endoxa.beliefs import categories
 from endoxa.measures import distributions
 from endoxa.measures.curves import curve_measures
-from endoxa.studies.sampling import adapt, plan
-from endoxa.studies.uniformity import deviation
+from endoxa.studies.sampling import plan
 from endoxa.tables import DRAW, Labels, Opinions, Run, Taxonomy
+from sources import adaptive
 
 HOME = Path("demo/sources")  # descriptions and indexes, so that a second run is quick
 SEED = 0
@@ -179,7 +179,7 @@ def mapping(data: Path) -> dict[str, Any]:
     people = frame.unpivot(["h1", "h2"], index=pair, variable_name="source", value_name="grade")
     scores = frame.unpivot(names, index=pair, variable_name="system", value_name="score")
     opinions = Opinions.of(people.with_columns(pl.lit("1-5").alias("scale")))
-    found = endoxa.rate(opinions, Run.of(scores), calibrated=False, resamples=200, seed=SEED).details
+    found = endoxa.rate(opinions, Run.of(scores), calibrated=False, input="raw", resamples=200, seed=SEED).details
     rows: dict[str, dict[str, list[float]]] = {}
     for method, made in found.mappings.items():
         for row in made.frame.iter_rows(named=True):
@@ -191,7 +191,6 @@ def mapping(data: Path) -> dict[str, Any]:
 
 CALIBRATION = ("histograms", "integrated-regions", "romm", "keywords")  # GIFT, SIMPLIcity, ROMM-CALIB, Keywords
 SYSTEMS = (*CALIBRATION, "rwmm", "histograms-colour", "histograms-texture", "embeddings", "random")
-GRADES = (1.0, 2.0, 3.0, 4.0, 5.0)
 Grade = Callable[[str, str], float]  # of a query and an item
 
 
@@ -217,23 +216,14 @@ def retrieval(_: Path) -> dict[str, Any]:
 
 
 def _uniformity(run: Run, grades: Grade) -> dict[str, float]:
-    """How evenly grades are used by pairs of half of the queries, and by those that maps fitted to them choose after.
-
-    The second draw is from the other half, so that the first has not asked the best pairs away.
-    """
-    names = run.frame["query"].unique().sort().to_list()
-    halves = names[::2], names[1::2]
-    found = {}
-    for name, gamma, floor in (("rank⁻⁵", 5.0, 0.0), ("rank⁻¹, a tenth at random", 1.0, 0.1)):
-        drawn = plan(run, queries=halves[1], gamma=gamma, floor=floor, rng=np.random.default_rng(SEED))
-        found[name] = deviation(_graded(drawn.tasks, grades)["grade"].to_numpy(), GRADES).dev
-    first = plan(run, queries=halves[0], gamma=5.0, floor=0.0, rng=np.random.default_rng(SEED))
-    asked = run.frame.filter(pl.col("query").is_in(halves[0])).select("query", "item")
-    opinions = Opinions.of(_graded(first.tasks, grades))
-    count, rng = first.tasks.height, np.random.default_rng(SEED)
-    second = adapt(run, opinions, count, round=2, scale=(1.0, 5.0, 5), asked=asked, rng=rng)
-    found["predicted to be even"] = deviation(_graded(second.tasks, grades)["grade"].to_numpy(), GRADES).dev
-    return found
+    """How evenly grades are used by pairs of all queries, drawn in four ways: the mean of four seeds."""
+    each = [
+        adaptive.deviations(
+            run, lambda tasks: _graded(tasks, grades).select("query", "item", "grade"), floor=0.2, seed=s
+        )
+        for s in range(4)
+    ]
+    return {name: float(np.mean([one[name] for one in each])) for name in each[0]}
 
 
 def _ran(corpus: Any, train: float | None) -> Run:
@@ -283,7 +273,7 @@ def _complete(run: Run, rated: pl.DataFrame) -> Run:
 def _correlations(run: Run, rated: pl.DataFrame) -> dict[str, list[float]]:
     """For each system the correlation of its mapped scores in sample and on held-out queries, and its error."""
     scores = _complete(run, rated)
-    found = endoxa.rate(Opinions.of(rated), scores, methods=["isotonic"], resamples=200, seed=SEED).details
+    found = endoxa.rate(Opinions.of(rated), scores, methods=["isotonic"], input="raw", resamples=200, seed=SEED).details
     rows = found.mappings["isotonic"].frame.select("system", "in_sample", "held_out", "se").iter_rows()
     return {system: values for system, *values in rows}
 
@@ -381,6 +371,7 @@ STUDIES: dict[str, Study] = {
         "endoxa search contest stamps -l none -l rocchio -l reweighting -l kernel --people class", feedback
     ),
     "retrieval": Study("python -m sources.run --fresh --only barnard-table-4", retrieval),
+    "adaptive": Study("python -m sources.run --fresh --only barnard-adaptive-choice", adaptive.simulated),
     "drawings": Study("python -m sources.run --fresh --only santini-example", drawings, needs_data=True),
     "pooling": Study("endoxa pool qrels.txt.gz runs/* --leave-out-uniques --depth 10", pooling, needs_data=True),
     "calibration": Study("endoxa ratings RATINGS", calibration, needs_data=True),

@@ -21,6 +21,8 @@ Rule = Literal["uniform", "optimist", "printed", "tail", "worst", "incremental"]
 Scale = Literal["mean", "chance", "raw"]  # what a displacement is divided by before it becomes a quality
 Quality = Literal["rational", "exponential"]
 Mix = Literal["assigned", "normalised", "normalised_no_root", "subject"]  # which readings a filed query has
+Input = Literal["raw", "z", "rank"]  # what such a map reads
+Inputs = Literal["auto", "raw", "z", "rank"]  # auto: chosen for each system on held-out queries
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "ties": get_args(Ties), "missing": get_args(Missing), "unjudged": get_args(Unjudged),

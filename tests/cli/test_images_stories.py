@@ -11,6 +11,7 @@ import pytest
 from command_line import endoxa, fails
 from PIL import Image
 
+from endoxa.io.opening import open_corpus
 from endoxa.verbs import demo
 from endoxa.verbs.inputs import run_of
 
@@ -69,6 +70,26 @@ def test_somebody_searches(scenes: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "by keywords." in done.stdout and (tmp_path / "found.html").stat().st_size > 10_000
     assert "did you mean" in fails("images", "search", scenes, "x", "-e", "histogram")
+
+
+def test_somebody_asks_for_good_matches(scenes: Path, tmp_path: Path) -> None:
+    rows, items = ["query,item,grade,source"], sorted(open_corpus(scenes).items)
+    for query in items[:15]:
+        rows += [f"{query},{item},{1 + 4 * (item[:3] == query[:3])},ann" for item in items if item != query]
+    ratings = tmp_path / "ratings.csv"
+    ratings.write_text("\n".join(rows))
+    words = ("images", "search", scenes, items[-1], "-e", "histograms", "-n", 6)
+    assert "rating" not in endoxa(*words).stdout
+    done = endoxa(*words, "--ratings", ratings, "--good", 1.05)
+    assert done.exit_code == 0, done.output
+    assert re.search(r"by histograms\. \d of the 6 shown (is a good match|are good matches)\.", done.stdout)
+    assert "Good matches:" in done.stdout and re.search(r"\d\.\d of 5", done.stdout)
+    assert "people rated" in done.stdout and "rated pairs of 15 queries" in done.stdout
+    none = endoxa(*words, "--ratings", ratings, "--good", 5).stdout
+    assert "No good match; these are the nearest." in none and "Good matches:" not in none
+    assert "learned from ratings" in fails(*words, "--good", 4)
+    ratings.write_text("\n".join(rows[:20]))
+    assert "all rated pairs belong to one query" in fails(*words, "--ratings", ratings)
 
 
 def test_words_on_a_folder_of_photographs(tmp_path: Path) -> None:

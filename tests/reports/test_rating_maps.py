@@ -11,10 +11,11 @@ from endoxa.reports.figures.style import to_svg
 
 def test_a_limited_number_of_points_are_drawn() -> None:
     rng = np.random.default_rng(0)
-    points = pl.DataFrame({"score": rng.normal(size=50_000), "rating": rng.integers(1, 6, 50_000).astype(float)})
+    points = pl.DataFrame({"x": rng.normal(size=50_000), "rating": rng.integers(1, 6, 50_000).astype(float)})
     x = np.linspace(-2, 2, 50)
     maps = {"bayes": pl.DataFrame({"x": x, "mean": 3 + x / 2, "lo": 2.8 + x / 2, "hi": 3.2 + x / 2})}
-    svg = to_svg(drawn.score_map(points, maps, threshold=3.0))
+    svg = to_svg(drawn.score_map(points, maps, threshold=3.0, read="z"))
+    assert "standardised per query" in svg
     assert 1_000 < svg.count("<use") <= drawn.POINTS + 50
     assert "threshold: relevant is above 3" in svg
 

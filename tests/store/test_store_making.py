@@ -256,9 +256,9 @@ def test_a_round_needs_runs_and_ratings(place, tmp_path):
 def test_two_organisers_who_plan_at_once_plan_one_round(place, tmp_path):
     from concurrent.futures import ThreadPoolExecutor
 
-    _, runs = population(tmp_path, np.random.default_rng(2), queries=2)
+    _, runs = population(tmp_path, np.random.default_rng(2), queries=8)
     made = make(
-        place, settings_of(common=0, tasks_per_query=2, rounds=2, count=5), Sources(texts(tmp_path, 40), runs=runs),
+        place, settings_of(common=0, tasks_per_query=6, rounds=2, count=5), Sources(texts(tmp_path, 40), runs=runs),
         now=NOW,
     )  # fmt: skip
     Judge(place, made.study).finish(5.0)

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from endoxa.errors import JoinError, TableError, TextError
 from endoxa.statistics.propensity import inclusion
+from endoxa.studies.adapting import adapt
 from endoxa.studies.estimates import curves, ratings, weights
-from endoxa.studies.sampling import adapt, plan, pool_plan, proposal
+from endoxa.studies.sampling import plan, pool_plan, proposal
 from endoxa.tables import Opinions, Run
 
 
@@ -251,17 +252,18 @@ def test_two_rounds_are_unbiased_over_all_outcomes(pi, y, share):
 
 def test_rounds_of_real_plans_are_unbiased():
     stream = rng(12)
-    run = run_of({s: {f"q{i}": [f"d{j}" for j in stream.permutation(7)[:4]] for i in range(2)} for s in ("a", "b")})
+    run = run_of({s: {f"q{i}": [f"d{j}" for j in stream.permutation(12)[:8]] for i in range(8)} for s in ("a", "b")})
     pool = run.frame.select("query", "item").unique().sort("query", "item")
     truth = pool.with_columns(pl.Series("grade", rng(2).integers(1, 6, pool.height).astype(float)))
     totals = []
     for _ in range(120):
-        first = plan(run, rng=stream).tasks.join(truth, on=["query", "item"])
+        first = plan(run, tasks_per_query=3, rng=stream).tasks.join(truth, on=["query", "item"])
         columns = ["query", "item", "grade", "propensity", "selected_by", "draw"]
         opinions = Opinions.of(first.select(columns), source="x")
-        second = adapt(run, opinions, 3, round=2, scale=(1, 5, 5), rng=stream).tasks.join(truth, on=["query", "item"])
+        second = adapt(run, opinions, 12, round=2, scale=(1, 5, 5), rng=stream).tasks
+        second = second.join(truth, on=["query", "item"])
         both = Opinions.of(pl.concat([first.select(columns), second.select(columns)]), source="x")
-        made = weights(both, shares={1: 4, 2: 3})
+        made = weights(both, shares={1: 36, 2: 12})
         totals.append((made["weight"] * made["rating"]).sum())
     error = np.std(totals, ddof=1) / np.sqrt(len(totals))
     assert abs(np.mean(totals) - truth["grade"].sum()) < 3 * error

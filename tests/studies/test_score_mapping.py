@@ -9,7 +9,7 @@ from scipy import optimize
 
 from endoxa.errors import JoinError, TextError
 from endoxa.statistics import isotonic
-from endoxa.studies.score_mapping import _resampled, clusters, dealt, held_out, mapping, pearson, rated
+from endoxa.studies.score_mapping import Readings, _resampled, clusters, dealt, held_out, mapping, pearson, rated
 from endoxa.tables import Opinions, Run
 
 Y = np.array([1, 3, 2, 2, 5, 4, 4, 3, 5, 5], dtype=float)
@@ -63,7 +63,7 @@ def slow_held_out(frame):
 
 def test_figures_by_slow_definitions():
     frame = sample(1, queries=12)
-    made = mapping(*tables(frame), folds=99, resamples=20, rng=rng())
+    made = mapping(*tables(frame), input="raw", folds=99, resamples=20, rng=rng())
     row = made.frame.row(0, named=True)
     x, y = frame["score"].to_numpy(), frame["grade"].to_numpy()
     fitted = optimize.isotonic_regression(y[np.argsort(x)]).x
@@ -85,13 +85,14 @@ def test_bootstrap_by_slow_resamples():
     x, y = frame["score"].to_numpy(), frame["grade"].to_numpy()
     query, fold = clusters(frame["query"], dealt(frame["query"], rng()), 3)
     grid = np.linspace(x.min(), x.max(), 7)
-    se, lo, hi, _ = _resampled(x, y, query, fold, grid, 40, 0.9, rng(5))
+    bent = {0: x, 1: np.round(x), 2: x}  # what the map reads that is fitted without each fold
+    se, lo, hi, _ = _resampled(Readings(x, bent), y, query, fold, grid, 40, 0.9, rng(5))
     stream, figures, curves = rng(5), [], []
     for _ in range(40):
         drawn = stream.integers(9, size=9)
         rows = np.concatenate([np.flatnonzero(query == one) for one in drawn])
 
-        def slow(train, at):
+        def slow(train, at, x=x):
             knots = np.unique(x[train])
             means = np.array([y[train][x[train] == knot].mean() for knot in knots])
             times = np.array([(x[train] == knot).sum() for knot in knots], dtype=float)
@@ -101,7 +102,7 @@ def test_bootstrap_by_slow_resamples():
         predicted = np.empty(len(rows))
         for one in np.unique(fold[rows]):
             test = fold[rows] == one
-            predicted[test] = slow(rows[~test], x[rows[test]])
+            predicted[test] = slow(rows[~test], bent[one][rows[test]], bent[one])
         figures.append(np.corrcoef(predicted, y[rows])[0, 1])
     assert se == pytest.approx(np.std(figures, ddof=1))
     assert lo == pytest.approx(np.quantile(curves, 0.05, axis=0))
@@ -190,7 +191,10 @@ def test_distances():
     ("frame", "says"),
     [
         (sample(6, queries=3, per=3), "9 rated pairs have a score; a map needs at least 10"),
-        (sample(6, queries=1, per=20), "all rated pairs belong to one query"),
+        (
+            sample(6, queries=1, per=20),
+            "all rated pairs belong to one query; a map cannot be tested on others: rate results of a second query",
+        ),
         (sample(6).with_columns(grade=pl.lit(2.0)), "every pair has the same rating"),
         (sample(6).with_columns(score=pl.lit(0.1)), "every pair has the same score"),
     ],
@@ -209,6 +213,97 @@ def test_one_fold_of_one_rating():
     for method in ("isotonic", "bayes", "ogive"):
         row = mapping(*tables(frame), method=method, resamples=5, rng=rng()).frame.row(0, named=True)
         assert row["held_out"] == pytest.approx(-1)  # the extreme of pooling: each fold leans on the other's mean
+
+
+def scene(kind, seed, queries=24, size=12):
+    """Ratings 1 to 5 of whole lists; the score is absolute, moved and stretched by the query, or bent by it."""
+    stream = rng(seed)
+    query = np.repeat(np.arange(queries), size)
+    good = stream.normal(size=queries * size)
+    rating = np.clip(np.round(3 + 1.3 * good + 0.5 * stream.normal(size=len(good))), 1, 5)
+    if kind == "raw":  # some queries have hardly any good result, and the score knows
+        ease = np.repeat(stream.normal(size=queries) * 1.5, size)
+        score = good + ease
+        rating = np.clip(np.round(3 + 1.2 * (good + ease) + 0.5 * stream.normal(size=len(good))), 1, 5)
+    elif kind == "z":
+        score = (
+            np.repeat(stream.normal(size=queries) * 20, size) + np.repeat(stream.uniform(0.2, 9, queries), size) * good
+        )
+    else:  # outliers that ruin the mean and the sd of a list
+        score = np.repeat(stream.normal(size=queries) * 900, size) + np.sinh(5 * good)
+    return frame_of(query, score, rating)
+
+
+@pytest.mark.parametrize("kind", ["raw", "z", "rank"])
+def test_the_input_that_suits_a_system_is_chosen(kind):
+    """Composed scenes: the chosen input is the planted one, and held-out r is that of the best fixed input."""
+    gains = []
+    for seed in range(4):
+        run, opinions = tables(scene(kind, seed))
+        fixed = {
+            name: mapping(run, opinions, input=name, resamples=2, rng=rng()).frame["held_out"][0]
+            for name in ("raw", "z", "rank")
+        }
+        made = mapping(run, opinions, resamples=2, rng=rng())
+        assert max(fixed, key=fixed.get) == kind
+        assert made.frame["input"].to_list() == [kind]
+        assert made.frame["held_out"][0] == pytest.approx(fixed[kind], abs=0.03)
+        gains.append(fixed[kind] - min(fixed.values()))
+    assert np.mean(gains) > 0.05
+
+
+def test_the_held_out_figure_is_nested():
+    """By a slow definition: each fold is predicted with the input that the other folds prefer, not with the best."""
+    frame = scene("z", 3, queries=6, size=6).with_columns(pl.col("score") / 30 + pl.col("grade"))
+    run, opinions = tables(frame)
+    made = mapping(run, opinions, resamples=2, rng=rng())
+    points = made.points["s"].sort("query", "item")
+    y = points["rating"].to_numpy()
+    order = dealt(points["query"], np.random.default_rng((int(rng().integers(1 << 62)), 0)))
+    fold = clusters(points["query"], order, 5)[1]
+    score = frame.sort("query", "item")["score"].to_numpy()
+    lists = [score[points["query"].to_numpy() == name] for name in points["query"].unique().sort()]
+    given = {
+        "raw": score,
+        "z": np.concatenate([(one - one.mean()) / one.std() for one in lists]),
+        "rank": np.concatenate([-(np.argsort(np.argsort(-one)) + 1.0) for one in lists]),
+    }
+    expected, used = np.empty(len(y)), []
+    for out in range(5):
+        inner = fold != out
+        errors = {
+            name: np.mean(
+                (held_out(x[inner], y[inner], fold[inner], lambda a, b: isotonic.fit(a, b).predict)[0] - y[inner]) ** 2
+            )
+            for name, x in given.items()
+        }
+        used.append(min(errors, key=errors.get))
+        x = given[used[-1]]
+        expected[~inner] = isotonic.fit(x[inner], y[inner]).predict(x[~inner])
+    assert points["predicted"].to_numpy() == pytest.approx(expected)
+    assert made.frame["held_out"][0] == pytest.approx(np.corrcoef(expected, y)[0, 1])
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_predictions_take_the_list_of_the_query(turned):
+    frame = scene("z", 1)
+    if turned:
+        frame = frame.with_columns(-pl.col("score"))
+    run, opinions = tables(frame)
+    for kind in ("raw", "z", "rank"):
+        made = mapping(run, opinions, input=kind, distances=turned, resamples=2, rng=rng())
+        table = made.maps["s"]
+        points = made.points["s"].sort("query", "item")
+        scores = frame.sort("query", "item")
+        at = np.interp(points["x"].to_numpy(), table["x"].to_numpy(), table["mean"].to_numpy())
+        assert made.predict("s", scores["score"].to_numpy(), scores["query"]) == pytest.approx(at)
+        first = scores.filter(pl.col("query") == "q000")["score"].to_numpy()
+        assert made.predict("s", first) == pytest.approx(at[: len(first)])
+        assert np.corrcoef(at, points["rating"].to_numpy())[0, 1] > 0.2
+        moved = made.predict("s", first * 3 + 100)
+        assert (moved == pytest.approx(at[: len(first)])) == (kind != "raw")
+        best = first.argmin() if turned else first.argmax()
+        assert made.predict("s", first)[best] == made.predict("s", first).max()
 
 
 @pytest.mark.parametrize("method", ["bayes", "ogive"])
@@ -240,18 +335,22 @@ def test_error_is_the_spread_over_studies():
 def test_noise_is_seen_through():
     """Scores that say nothing: in sample near the null level, held out not above 0."""
     found = [
-        mapping(*tables(sample(s, 30, 5, slope=0)), resamples=2, rng=rng(s)).frame.row(0, named=True) for s in range(60)
+        mapping(*tables(sample(s, 30, 5, slope=0)), input="raw", resamples=2, rng=rng(s)).frame.row(0, named=True)
+        for s in range(60)
     ]
     square = np.mean([row["in_sample"] ** 2 for row in found])
     assert math.sqrt(square) == pytest.approx(found[0]["null"], abs=0.04)
-    held = np.array([row["held_out"] for row in found])
-    assert held.mean() < 2 * held.std() / math.sqrt(len(held))
+    chosen = [mapping(*tables(sample(s, 30, 5, slope=0)), resamples=2, rng=rng(s)).frame for s in range(60)]
+    for held in (np.array([row["held_out"] for row in found]), np.array([one["held_out"][0] for one in chosen])):
+        assert held.mean() < 2 * held.std() / math.sqrt(len(held))
 
 
 def test_bad_settings():
     run, opinions = tables(sample(9))
     with pytest.raises(TextError, match="isotonic, bayes or ogive, not 'isotonik'; did you mean isotonic"):
         mapping(run, opinions, method="isotonik", rng=rng())
+    with pytest.raises(TextError, match="a map reads auto, raw, z, rank, not 'zz'"):
+        mapping(run, opinions, input="zz", rng=rng())
     with pytest.raises(TextError, match="1 folds"):
         mapping(run, opinions, folds=1, rng=rng())
     with pytest.raises(TextError, match="confidence must lie"):

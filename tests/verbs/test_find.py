@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import polars as pl
 import pytest
 from PIL import Image
 
-from endoxa.errors import FileError, JoinError, TextError
+from endoxa.errors import CallError, FileError, JoinError, TextError
 from endoxa.io import indexes, opening
 from endoxa.io.opening import open_corpus
 from endoxa.verbs.find import find, open_searcher
@@ -158,3 +159,61 @@ def test_names_that_cameras_give_are_no_words(tmp_path: Path) -> None:
             find(tmp_path, typed, system)
     with pytest.raises(FileError, match="there is no index"):
         find(tmp_path, "IMG_0001")
+
+
+def rated(indexed: Path, queries: int) -> pl.DataFrame:
+    """Ratings of all results of some queries: 5 for the same category, 2 for the same first part, otherwise 1."""
+    frame = open_corpus(indexed).frame.select("item", "category").sort("item")
+    pairs = frame.head(queries).rename({"item": "query", "category": "of"}).join(frame, how="cross")
+    part = pl.col("category").str.split("/").list.first() == pl.col("of").str.split("/").list.first()
+    grade = pl.when(pl.col("category") == pl.col("of")).then(5.0).when(part).then(2.0).otherwise(1.0)
+    pairs = pairs.filter(pl.col("query") != pl.col("item"))
+    return pairs.select("query", "item", grade.alias("grade"), pl.lit("ann").alias("source"))
+
+
+def test_ratings_of_other_queries_tell_good_matches_from_the_rest(indexed: Path) -> None:
+    searcher = open_searcher(indexed)
+    ratings, last = rated(indexed, 20), sorted(searcher.corpus.items)[-1]
+    plain = find(searcher, last, "histograms", count=5)
+    assert plain.matches is None and "rating" not in plain.frame.columns and plain.good == 0
+    found = find(searcher, last, "histograms", count=5, ratings=ratings)
+    assert found.matches is not None and found.matches.queries == 20 and found.matches.pairs == 20 * 29
+    assert found.frame.drop("rating").equals(plain.frame) and found.run.frame.equals(plain.run.frame)
+    assert found.frame["rating"].is_sorted(descending=True) and found.frame["rating"].is_between(1, 5).all()
+    whole = find(searcher, last, "histograms", count=29, ratings=ratings)
+    assert (
+        whole.frame["rating"].head(5).equals(found.frame["rating"])
+    )  # what is read is the whole list, not what is shown
+    assert found.total == plain.total and found.matches.good == 3.5
+    levels = [find(searcher, last, "histograms", count=29, ratings=ratings, good=level).good for level in (1.1, 2, 4.9)]
+    assert levels == sorted(levels, reverse=True) and levels[0] > levels[-1]
+    lost = find(searcher, last, "histograms", ratings=ratings.with_columns(pl.col("query").replace({last: "gone"})))
+    assert not any("not used" in note for note in lost.notes)
+    some = pl.concat([ratings, ratings.head(1).with_columns(query=pl.lit("gone"))])
+    assert (
+        "1 rated queries are not used: histograms has no list for them"
+        in find(searcher, last, "histograms", ratings=some).notes
+    )
+
+
+def test_ratings_of_words_are_for_words(indexed: Path) -> None:
+    searcher = open_searcher(indexed)
+    words = pl.DataFrame(
+        {"query": ["sea", "zzz"] * 12, "item": (searcher.corpus.items * 2)[:24], "grade": [1.0, 5.0] * 12}
+    )
+    with pytest.raises(JoinError, match=r"keywords has no list for any of the 20 rated queries.+rate results of words"):
+        find(searcher, "sea", ratings=rated(indexed, 20))
+    with pytest.raises(JoinError, match=r"histograms has no list for any of the 2 rated.+of pictures of this corpus"):
+        find(searcher, searcher.corpus.items[0], "histograms", ratings=words)
+    with pytest.raises(JoinError, match="teach nothing about the scores of keywords"):
+        find(searcher, "sea", ratings=words)
+
+
+def test_bad_ratings_of_a_search(indexed: Path) -> None:
+    item = open_corpus(indexed).items[0]
+    with pytest.raises(JoinError, match=r"all rated pairs belong to one query.+rate results of a second query"):
+        find(indexed, item, "histograms", ratings=rated(indexed, 1))
+    with pytest.raises(CallError, match="learned from ratings"):
+        find(indexed, item, "histograms", good=4)
+    with pytest.raises(TextError, match="rated above 1 and at most 5, not 7"):
+        find(indexed, item, "histograms", ratings=rated(indexed, 5), good=7)

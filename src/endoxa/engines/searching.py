@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from shlex import quote
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -20,6 +21,9 @@ from endoxa.images import Picture
 from endoxa.images.corpus import Corpus, Progress, words_of
 from endoxa.images.spoken_words import spoken, unknown_words
 from endoxa.tables import Costs, Run
+
+if TYPE_CHECKING:
+    from endoxa.studies.matches import Matches
 
 # Which system answers if none is named.
 FOR_PICTURES = ("embeddings", "integrated-regions", "histograms", "shape-context")
@@ -69,6 +73,7 @@ class Found:
     `matched` are the words of the query by which the picture was found.
     total  how many pictures match, of which `frame` has the best
     notes  words of the query that no picture has, and how the query was understood
+    matches  what ratings say about them; `frame` then has the predicted rating of each
     """
 
     frame: pl.DataFrame
@@ -76,6 +81,12 @@ class Found:
     system: str
     total: int
     notes: tuple[str, ...] = ()
+    matches: Matches | None = None
+
+    @property
+    def good(self) -> int:
+        """How many of the results shown are good matches, by the ratings; 0 without ratings."""
+        return 0 if self.matches is None else int((self.frame["rating"] >= self.matches.good).sum())
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import polars as pl
 from endoxa.formatting import clean, listed, number
 from endoxa.notes import texts
 from endoxa.studies.comparison import Comparison
+from endoxa.studies.score_mapping import Mapping
 
 if TYPE_CHECKING:
     from endoxa.evaluations.ratings import Analysis
@@ -77,6 +78,16 @@ def by_rating(found: Analysis) -> list[str]:
     if found.first is not None:
         why = one.against("r", dict(found.first.frame.select("system", "held_out").iter_rows()))
     return [*pairs[:PAIRS], *more, *([str(why)] if why else []), str(one.estimand), str(one.doubts)]
+
+
+def inputs_said(mapping: Mapping) -> list[str]:
+    """Which systems' scores are not mapped as they are."""
+    lines = []
+    for kind, what in (("z", "scores are compared per query (z)"), ("rank", "only ranks are compared")):
+        systems = mapping.frame.filter(pl.col("input") == kind)["system"].to_list()
+        if systems:
+            lines.append(f"{listed(systems, NAMED)}: {what}, which predicts ratings of other queries best")
+    return lines
 
 
 def _ranged(value: float, lo: float, hi: float) -> str:

@@ -15,12 +15,12 @@ import polars as pl
 from endoxa.beliefs import models
 from endoxa.errors import InstallError, JoinError, TableError, TextError, did_you_mean
 from endoxa.evaluations.evaluation import Evaluation, File
-from endoxa.evaluations.rating_sentences import cautions
+from endoxa.evaluations.rating_sentences import cautions, inputs_said
 from endoxa.evaluations.settings import Settings
 from endoxa.formatting import counted
 from endoxa.frozen import dataclass
 from endoxa.notes import Note, noted, text, warning
-from endoxa.policies import Method, Metric
+from endoxa.policies import Inputs, Method, Metric
 from endoxa.studies import agreement as agreements
 from endoxa.studies import rater_calibration as calibrations
 from endoxa.studies import score_mapping as mappings
@@ -148,7 +148,8 @@ class Analysis:
         parts += [part.notes for part in (self.benefit, *self.mappings.values()) if part is not None]
         parts += [part.notes for part in (self.selection, self.dominance, self.curves) if part is not None]
         notes = dict.fromkeys(note for part in parts for note in part)
-        return [*(note for note in notes if not any(text in note for text in REPEATED)), *self._priors()]
+        kept = [note for note in notes if not any(text in note for text in REPEATED)]
+        return [*kept, *([] if self.first is None else inputs_said(self.first)), *self._priors()]
 
     def _priors(self) -> list[str]:
         """How far another prior moves the Bayesian maps at most."""
@@ -189,6 +190,7 @@ def evaluation_of(
 def analyse(
     opinions: Opinions, run: Run | None = None, *, threshold: float | None = None, calibrated: bool = True,
     shrinkage: float = 5.0, metric: Metric = "interval", methods: Sequence[Method] = METHODS,
+    input: Inputs = "auto",  # noqa: A002 (the name of the option and of the column)
     distances: bool | Literal["auto"] | Collection[str] = False, confidence: float = 0.95, resamples: int = 500,
     seed: int = 0, progress: Progress | None = None,
 ) -> Analysis:  # fmt: skip
@@ -199,14 +201,14 @@ def analyse(
     self-advantage where `selected_by` names systems, the rater with most answers against the others, and, where pairs
     were drawn with known probabilities, precision and recall of the whole lists.
     `threshold`: a mean rating above it is relevant; without one, the middle of the scale. `metric`: what the distance
-    between two grades means for alpha. `distances`: see `endoxa.studies.score_mapping`. Practice, gold and attention
-    answers never count, nor do votes of systems. A part that cannot be computed (one rater, all undecided, no
-    numba) is left out, and a note says why.
+    between two grades means for alpha. `input`, `distances`: see `endoxa.studies.score_mapping`. Practice, gold
+    and attention answers never count, nor do votes of systems. A part that cannot be computed (one rater, all
+    undecided, no numba) is left out, and a note says why.
     """
     _refuse(methods, confidence, resamples)
     table, notes, roles = _counted(opinions)
     answered = table.frame.filter(pl.col("grade").is_not_null())
-    lo, hi, source = _scale(table)
+    lo, hi, source = scale_of(table)
 
     def tell(step: str) -> None:
         if progress is not None:
@@ -247,7 +249,7 @@ def analyse(
     if run is not None and answered.height:
         compared = attempted(run, table, scale=(lo, hi), confidence=confidence, agreement=before)
         found = replace(found, comparison=compared)
-        found = _with_systems(found, run, judged, methods=methods, distances=distances, tell=tell, rng=rng)
+        found = _with_systems(found, run, judged, methods=methods, input=input, distances=distances, tell=tell, rng=rng)
     elif run is not None:
         found = replace(found, notes=(*found.notes, "Nobody gave a rating: there is nothing to compare the runs with."))
     several = [source] if source.startswith("ratings are") else []
@@ -256,6 +258,7 @@ def analyse(
 
 def _with_systems(
     found: Analysis, run: Run, judged: Opinions, *, methods: Sequence[Method],
+    input: Inputs,  # noqa: A002
     distances: bool | Literal["auto"] | Collection[str], tell: Callable[[str], None],
     rng: Callable[[int], np.random.Generator],
 ) -> Analysis:  # fmt: skip
@@ -266,7 +269,14 @@ def _with_systems(
         tell(f"map by {method}")
         try:
             maps[method] = mappings.mapping(
-                run, judged, method=method, distances=distances, resamples=resamples, confidence=confidence, rng=rng(2)
+                run,
+                judged,
+                method=method,
+                input=input,
+                distances=distances,
+                resamples=resamples,
+                confidence=confidence,
+                rng=rng(2),
             )
         except InstallError as error:
             notes.append(f"no map by {method}: {error}")
@@ -304,7 +314,7 @@ def believe(
     if not np.isfinite(threshold):
         raise TextError(f"a threshold is a number on the scale of the ratings, not {threshold}")
     table, excluded, _ = _counted(opinions)
-    lo, hi, source = _scale(table)
+    lo, hi, source = scale_of(table)
     judged, state = table, "as they were given"
     if _already(table):
         state = "calibrated before"
@@ -380,7 +390,7 @@ def _already(opinions: Opinions) -> bool:
     return bool(opinions.frame.select(MOVED.any()).item())
 
 
-def _scale(opinions: Opinions) -> tuple[float, float, str]:
+def scale_of(opinions: Opinions) -> tuple[float, float, str]:
     """The ends of the scale, and where they come from: named in the table, or seen in the answers."""
     named = opinions.frame["scale"].drop_nulls().unique().sort().to_list()
     parsed = {(float(found[1]), float(found[2])) for name in named if (found := SCALE.match(name))}

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from endoxa.evaluations.rating_sentences import by_rating
+from endoxa.evaluations.rating_sentences import by_rating, inputs_said
 from endoxa.evaluations.ratings import Analysis
 from endoxa.formatting import number
 from endoxa.reports.sheets import escaped
@@ -19,6 +19,7 @@ from endoxa.studies.selection import Selection
 
 SHOWN = 8  # raters, systems that a print names before it only counts them
 _short = partial(number, decimals=3, minus="-")
+MAPS = "Mapped scores and ratings: r on queries not seen, ± its standard error"
 CUTOFFS = (1, 10, 100)  # of the curves, where they have them
 
 
@@ -31,6 +32,8 @@ def parts(found: Analysis, *, full: bool = False, width: int = 80) -> Iterator[A
     for place, (heading, frame) in enumerate(_tables(found)):
         yield f"{chr(10) if place else ''}[bold]{heading}[/bold]"
         yield frame_table(frame, width=width)
+        if heading == MAPS and found.first is not None and not full:  # otherwise the remarks have it
+            yield from map(escaped, inputs_said(found.first))
     if found.selection is not None:
         yield "\n" + _selection(found.selection)
     if found.dominance is not None:
@@ -66,7 +69,7 @@ def _tables(found: Analysis) -> list[tuple[str, pl.DataFrame]]:
     tables = [("How far raters agree", _agreement(found))]
     if found.first is not None:
         maps = _maps(found, found.first)
-        tables.append(("Mapped scores and ratings: r on queries not seen, ± its standard error", maps))
+        tables.append((MAPS, maps))
     if found.curves is not None:
         tables.append(("Estimated for whole lists", _curves(found.curves.points)))
     if (raters := _raters(found)).height:
@@ -102,7 +105,7 @@ def _maps(found: Analysis, first: Mapping) -> pl.DataFrame:
     for head, name in (("fit", "in_sample"), ("noise", "null"), ("plain", "pearson")):
         columns[head] = [_short(r) for r in first.frame[name]]
     order = first.frame["held_out"].fill_nan(None)
-    rows = pl.DataFrame(columns).with_columns(first.frame["pairs"])
+    rows = pl.DataFrame(columns).with_columns(first.frame["input"].fill_null("–"), first.frame["pairs"])
     return rows.sort(order, descending=True, nulls_last=True, maintain_order=True)
 
 

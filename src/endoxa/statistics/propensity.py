@@ -65,6 +65,17 @@ def inclusion(q: npt.ArrayLike, draws: npt.ArrayLike = 1) -> Floats:
     return np.where(sure, 1.0, -np.expm1((n * np.log1p(-np.where(q == 1, 0.0, q))).sum(axis=0)))
 
 
+def systematic(pi: Floats, rng: np.random.Generator) -> Ints:
+    """Draw distinct rows, each with exactly its chance pi ≤ 1; their number is Σ pi, or one of its neighbours.
+
+    Rows are put in random order; i is taken where ⌊S_i + u⌋ > ⌊S_(i-1) + u⌋, S the cumulated pi and u one uniform
+    number. Source: Madow 1949; docs/methods/studies.md, Adaptive rounds.
+    """
+    order = rng.permutation(len(pi))
+    reached = np.floor(np.cumsum(pi[order]) + rng.random())
+    return np.sort(order[np.diff(reached, prepend=0.0) > 0])
+
+
 def effective(w: npt.ArrayLike) -> float:
     """Effective sample size (Σw)²/Σw², from 1 to n; 0 of nothing. Source: Kish 1965."""
     w = np.asarray(w, dtype=np.float64)

@@ -7,6 +7,7 @@ import polars as pl
 
 from endoxa.errors import JoinError, TableError
 from endoxa.frozen import dataclass
+from endoxa.notes import texts
 from endoxa.pools.deciding import Deciding
 from endoxa.studies import sampling
 from endoxa.studies.design import Settings
@@ -95,7 +96,7 @@ def known(frame: pl.DataFrame, role: str, per_task: int) -> Work:
 def work_of(plan: sampling.Plan) -> Work:
     """Main tasks from a plan of pairs."""
     tasks = plan.tasks.with_columns(pl.lit("main").alias("role"), pl.lit(None, pl.String).alias("expected"))
-    return Work(sampling.shaped(tasks, TASKS), plan.draws.select(list(DRAWS)), plan.notes)
+    return Work(sampling.shaped(tasks, TASKS), plan.draws.select(list(DRAWS)), texts(plan.notes))
 
 
 def certain(rows: pl.DataFrame) -> Work:

@@ -16,11 +16,10 @@ import polars as pl
 
 from endoxa.errors import JoinError, TableError, TextError, did_you_mean
 from endoxa.frozen import dataclass
+from endoxa.notes import Note, note, text
 from endoxa.pools.pooling import pool
-from endoxa.statistics import isotonic
 from endoxa.statistics.propensity import effective
-from endoxa.studies.uniformity import of_counts
-from endoxa.tables import COUNTED, DRAW, Floats, Ints, Opinions, Run, refuse_null, rename_known, require, with_draws
+from endoxa.tables import DRAW, Floats, Ints, Run, refuse_null, rename_known, require, with_draws
 
 TASKS = {
     "task": pl.Int64, "query": pl.String, "item": pl.String, "place": pl.Int64, "propensity": pl.Float64,
@@ -37,12 +36,12 @@ class Plan:
             tasks and places count from 0. Task numbers are in random order: if tasks are given out by number, any first
             part is a random sample.
     draws   task, query, system, item: one row per draw of a system, including repeated ones; task asks the pair
-    notes   sentences for the organiser: what was drawn, and warnings
+    notes   for the organiser: what was drawn, and warnings
     """
 
     tasks: pl.DataFrame
     draws: pl.DataFrame
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def proposal(ranks: npt.ArrayLike, *, gamma: float = 1.0, floor: float = 0.1, size: int) -> Floats:
@@ -110,7 +109,7 @@ def plan(
     Misleads: an item outside the universe has propensity 0, and no estimate covers it.
     Source: Barnard et al.; docs/methods/studies.md, Sampling.
     """
-    _refuse_tasks(per_task)
+    refuse_tasks(per_task)
     if tasks_per_query < 1:
         raise TextError(f"a query has at least 1 task, not {tasks_per_query}")
     if not 0 < query_share <= 1:
@@ -159,9 +158,10 @@ def plan(
         warning(gamma, floor, size=int(np.median(sizes)), draws=drawn.height) or "",
         f"{len(sampled):,} of {len(names):,} queries, {tasks['task'].n_unique():,} tasks, {tasks.height:,} pairs from "
         f"{drawn.height:,} draws; {drawn.height - tasks.height:,} draws repeated a pair, which is asked once",
-        _worth(tasks),
     ]
-    return Plan(tasks, draws.select(list(DRAWS)).sort("task", maintain_order=True), tuple(filter(None, notes)))
+    worth = note("plan.worth", pairs=tasks.height, effective=effective(1 / tasks["propensity"].to_numpy()))
+    draws = draws.select(list(DRAWS)).sort("task", maintain_order=True)
+    return Plan(tasks, draws, (*map(text, filter(None, notes)), worth))
 
 
 def pool_plan(run: Run, depth: int, per_task: int = 4, *, rng: np.random.Generator) -> Plan:
@@ -169,16 +169,18 @@ def pool_plan(run: Run, depth: int, per_task: int = 4, *, rng: np.random.Generat
 
     `draws` has one row per system and pair among its own first `depth`, so that a verdict compares mean ratings there.
     """
-    _refuse_tasks(per_task)
+    refuse_tasks(per_task)
     pooled = pool(run, depth)
     pairs = pooled.select(
         "query", "item", pl.lit(1.0).alias("propensity"), pl.col("by").list.join("+").alias("selected_by")
     )
-    tasks = _numbered(_chunked(pairs, per_task, rng), rng)
+    tasks = in_tasks(pairs, per_task, rng)
     draws = pooled.select("query", "item", pl.col("by").alias("system")).explode("system")
     draws = draws.join(tasks.select("query", "item", "task"), on=["query", "item"], how="left")
-    note = f"the pool of depth {depth}: {tasks.height:,} pairs in {tasks['task'].n_unique():,} tasks, all of them asked"
-    return Plan(tasks, draws.select(list(DRAWS)).sort(list(DRAWS)), (note,))
+    words = (
+        f"the pool of depth {depth}: {tasks.height:,} pairs in {tasks['task'].n_unique():,} tasks, all of them asked"
+    )
+    return Plan(tasks, draws.select(list(DRAWS)).sort(list(DRAWS)), (text(words),))
 
 
 def pairs_plan(frame: pl.DataFrame, per_task: int = 4, *, rng: np.random.Generator) -> Plan:
@@ -186,7 +188,7 @@ def pairs_plan(frame: pl.DataFrame, per_task: int = 4, *, rng: np.random.Generat
 
     A pair without a propensity can be asked, but estimates cannot weight it.
     """
-    _refuse_tasks(per_task)
+    refuse_tasks(per_task)
     frame = rename_known(frame, ("query", "item", "propensity"))
     require(frame, ("query", "item"), "table of pairs")
     absent = {"propensity": pl.lit(None, dtype=pl.Float64), "selected_by": pl.lit("pairs")}
@@ -201,110 +203,11 @@ def pairs_plan(frame: pl.DataFrame, per_task: int = 4, *, rng: np.random.Generat
         raise TableError(f"item {twice['item'][0]!r} of query {twice['query'][0]!r} occurs twice", remedy="ask it once")
     if (outside := pairs.filter(~pl.col("propensity").is_between(0, 1, closed="right"))).height:
         raise TableError(f"propensity {outside['propensity'][0]:g} of item {outside['item'][0]!r} is not in (0, 1]")
-    tasks = _numbered(_chunked(pairs, per_task, rng), rng)
+    tasks = in_tasks(pairs, per_task, rng)
     notes = [f"{tasks.height:,} pairs in {tasks['task'].n_unique():,} tasks"]
     if bare := pairs["propensity"].null_count():
         notes.append(f"{bare:,} pairs have no propensity; weighted estimates cannot use them")
-    return Plan(tasks, pl.DataFrame(schema=DRAWS), tuple(notes))
-
-
-def adapt(
-    run: Run,
-    opinions: Opinions,
-    count: int,
-    *,
-    round: int,  # noqa: A002 (the column's name)
-    scale: tuple[float, float, int],
-    floor: float = 0.2,
-    depth: int | None = None,
-    asked: pl.DataFrame | None = None,
-    per_task: int = 4,
-    rng: np.random.Generator,
-) -> Plan:
-    """A further round, drawn so that predicted answers spread evenly over the scale.
-
-    For each system an isotonic map from rank to rating is fitted to the answers (an item that it did not return has the
-    rank after the longest list). A pair is predicted by the mean over the systems that returned it; its bin is the
-    nearest grade of the `scale` (lowest grade, highest grade, number of grades). Over the n pooled pairs not asked yet
-        q = (1 - floor) / (non-empty bins · pairs in the bin) + floor / n
-    and repeated pairs among `count` independent draws are dropped: pi = 1 - (1 - q)^count, or 1 if at most `count` are
-    left. Propensities are conditional on earlier rounds; estimates.weights combines the rounds. `asked` (query,
-    item) are pairs that are planned but not answered yet.
-    Misleads: pairs outside the pool (with a collection in round 1) have propensity 0; then do not combine the rounds.
-    Source: docs/methods/studies.md, Sampling.
-    """
-    _refuse_tasks(per_task)
-    lo, hi, bins = scale
-    if count < 1 or round < 2:
-        raise TextError(
-            f"an adaptive round has at least 1 pair and number 2 or more, not {count} pairs and number {round}"
-        )
-    if not 0 < floor <= 1:
-        raise TextError(f"the floor is above 0 and at most 1, not {floor:g}; at 0 some pairs have propensity 0")
-    if not lo < hi or bins < 1:
-        raise TextError(f"the scale is the lowest grade, the highest grade and the number of grades, not {scale}")
-    deepest = int(run.frame["rank"].to_numpy().max(initial=1))
-    pairs = pool(run, deepest if depth is None else depth).select("query", "item")
-    known = [opinions.frame.select("query", "item")] + ([] if asked is None else [asked.select("query", "item")])
-    left = pairs.join(pl.concat(known), on=["query", "item"], how="anti")
-    if not left.height:
-        raise JoinError(f"all {pairs.height:,} pooled pairs were asked already; there is nothing left to draw from")
-    given = opinions.frame.filter(pl.col("grade").is_not_null() & COUNTED)
-    predicted = _predicted(run, given, left)
-    bin_of = _binned(predicted, scale)
-    inside = np.bincount(bin_of, minlength=bins)
-    q = (1 - floor) / (np.count_nonzero(inside) * inside[bin_of]) + floor / left.height
-    if left.height <= count:
-        chosen, pi = np.arange(left.height), np.ones(left.height)
-    else:
-        chosen = np.unique(np.searchsorted(np.cumsum(q), rng.random(count) * q.sum(), side="right"))
-        chosen = np.minimum(chosen, left.height - 1)
-        pi = -np.expm1(count * np.log1p(-q))
-    drawn = left[chosen].with_columns(
-        pl.Series("propensity", pi[chosen]), pl.lit("adaptive").alias("selected_by"), pl.lit(round).alias("draw")
-    )
-    tasks = _numbered(_chunked(drawn, per_task, rng), rng, round)
-    so_far = of_counts(np.bincount(_binned(given["grade"].to_numpy(), scale), minlength=bins))
-    ahead = of_counts(np.bincount(bin_of[chosen], minlength=bins))
-    notes = (
-        f"round {round}: {tasks.height:,} pairs in {tasks['task'].n_unique():,} tasks, drawn from {left.height:,} that "
-        "were not asked before",
-        f"deviation from an even use of the scale (0 even, 1 one grade only): {so_far.normalised:.2f} so far, "
-        f"{ahead.normalised:.2f} predicted for this round",
-        _worth(tasks),
-    )
-    return Plan(tasks, pl.DataFrame(schema=DRAWS), notes)
-
-
-def _predicted(run: Run, given: pl.DataFrame, left: pl.DataFrame) -> Floats:
-    """The predicted rating of each pair: the mean of the isotonic maps of the systems that returned it."""
-    ratings = given.group_by("query", "item", maintain_order=True).agg(pl.col("grade").mean())
-    ratings = ratings.join(run.frame.select("query").unique(), on="query", how="semi")
-    if not ratings.height:
-        raise JoinError(
-            "no query of this run has answers yet", remedy="collect answers of a first round before adapting"
-        )
-    total, count = np.zeros(left.height), np.zeros(left.height)
-    for (_,), rows in run.frame.group_by("system", maintain_order=True):
-        ranks = rows.select("query", "item", pl.col("rank").cast(pl.Float64))
-        worst = float(ranks["rank"].to_numpy().max()) + 1
-        mine = ratings.join(rows.select("query").unique(), on="query", how="semi")
-        mine = mine.join(ranks, on=["query", "item"], how="left", maintain_order="left")
-        if not mine.height:  # no answers to queries of this system: predict the mean of all answers
-            mine = ratings.with_columns(pl.lit(None, dtype=pl.Float64).alias("rank"))
-        fitted = isotonic.fit(-mine["rank"].fill_null(worst).to_numpy(), mine["grade"].to_numpy())
-        at = left.join(ranks, on=["query", "item"], how="left", maintain_order="left")["rank"].to_numpy()
-        here = ~np.isnan(at)
-        total[here] += fitted.predict(-at[here])
-        count += here
-    return np.asarray(total / np.maximum(count, 1))
-
-
-def _binned(values: Floats, scale: tuple[float, float, int]) -> Ints:
-    """The index of the nearest grade of the scale."""
-    lo, hi, bins = scale
-    share = np.clip((values - lo) / (hi - lo), 0, 1)
-    return np.asarray(np.floor(share * (bins - 1) + 0.5), dtype=np.int64)
+    return Plan(tasks, pl.DataFrame(schema=DRAWS), tuple(map(text, notes)))
 
 
 def lists_of(run: Run, queries: Iterable[str] | None) -> pl.DataFrame:
@@ -367,6 +270,11 @@ def _missed(q: Floats, places: int) -> Floats:
     return np.asarray(np.clip(sums[places] / math.comb(len(q), places), 0, 1))
 
 
+def in_tasks(pairs: pl.DataFrame, per_task: int, rng: np.random.Generator, round: int = 1) -> pl.DataFrame:  # noqa: A002
+    """Pairs as tasks of one query each, with the columns `TASKS`, in random order."""
+    return _numbered(_chunked(pairs, per_task, rng), rng, round)
+
+
 def _chunked(pairs: pl.DataFrame, per_task: int, rng: np.random.Generator) -> pl.DataFrame:
     """The pairs of each query in random order, split into turns of `per_task`."""
     mixed = pairs.sort("query", "item")[rng.permutation(pairs.height)].sort("query", maintain_order=True)
@@ -392,12 +300,7 @@ def shaped(tasks: pl.DataFrame, types: Mapping[str, Any]) -> pl.DataFrame:
     return tasks.with_columns(absent).select(pl.col(name).cast(dtype) for name, dtype in types.items())
 
 
-def _worth(tasks: pl.DataFrame) -> str:
-    """A sentence with the effective sample size of the pairs."""
-    worth = effective(1 / tasks["propensity"].to_numpy())
-    return f"the {tasks.height:,} pairs have an effective sample size of {worth:,.1f}"
-
-
-def _refuse_tasks(per_task: int) -> None:
+def refuse_tasks(per_task: int) -> None:
+    """Refuse a task without results."""
     if per_task < 1:
         raise TextError(f"a task shows at least 1 result, not {per_task}")

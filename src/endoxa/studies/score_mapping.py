@@ -8,14 +8,16 @@ from types import ModuleType
 from typing import Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from endoxa.errors import InstallError, JoinError, TextError, did_you_mean, refuse_unknown
 from endoxa.frozen import dataclass
-from endoxa.policies import Method, refuse_outside
+from endoxa.policies import Inputs, Method, refuse_outside
 from endoxa.statistics import isotonic, ogive
 from endoxa.statistics.bootstrap import TINY
 from endoxa.studies.grades import GIVEN
+from endoxa.studies.score_inputs import choose, inputs, inputs_of
 from endoxa.tables import Bools, Floats, Ints, Opinions, Run
 
 Curve = Callable[[Floats], Floats]
@@ -26,37 +28,58 @@ GRID = 101  # number of x values of a map
 
 
 @dataclass(frozen=True, eq=False)
+class Readings:
+    """What the map of a system reads of each pair, and for each fold what the map reads that is fitted without it."""
+
+    x: Floats
+    without: dict[int, Floats]
+
+
+@dataclass(frozen=True, eq=False)
 class Mapping:
     """The agreement of each system's mapped scores with people.
 
-    frame  one row per system: system, pairs, missing, queries, pearson, in_sample, null, held_out, se, folds, reversed,
-           moved
+    frame  one row per system: system, pairs, missing, queries, input, pearson, in_sample, null, held_out, se, folds,
+           reversed, moved
         pairs      number of rated pairs with a score of the system; `missing` is the number of those without
+        input      what the map reads: raw, z or rank (see `endoxa.studies.score_inputs`)
         pearson    correlation of score and rating (below 0 for a distance)
         in_sample  correlation of the mapped scores with the ratings that the map was fitted to: optimistic
         null       the expected in_sample for noise (isotonic, distinct scores)
         held_out   the main figure: correlation of ratings with the predictions of maps fitted to other queries
         se         its standard error
         moved      bayes: the largest change of the map under another prior (v0 x 4, lam x 3); otherwise NaN
-    maps   for each system x (score), mean, lo, hi: the map and its band
+    maps   for each system x (the input), mean, lo, hi: the map and its band
+    points for each system query, item, rating, x, predicted (by the maps of the other queries)
     """
 
     frame: pl.DataFrame
     maps: dict[str, pl.DataFrame]
+    points: dict[str, pl.DataFrame]
     method: Method
     confidence: float
     notes: tuple[str, ...] = ()
 
-    def predict(self, system: str, scores: Floats) -> Floats:
-        """The rating that a system's map predicts: linear between the x values of the map, constant beyond them."""
+    def predict(self, system: str, scores: Floats, queries: npt.ArrayLike | None = None) -> Floats:
+        """The ratings that a system's map predicts for whole lists of scores: linear between the x values, flat beyond.
+
+        `queries` names the query of each score; without it all scores are the list of one query. Only a map that reads
+        raw scores takes parts of a list.
+        """
         if system not in self.maps:
             raise TextError(f"there is no map for {system!r}", remedy=did_you_mean(system, self.maps))
+        row = self.frame.row(by_predicate=pl.col("system") == system, named=True)
+        scores = np.asarray(scores, dtype=np.float64)
+        names = np.zeros(len(scores)) if queries is None else np.asarray(queries)
+        lists = np.unique(names, return_inverse=True)[1].astype(np.int64)
         table = self.maps[system]
-        return np.asarray(np.interp(scores, table["x"].to_numpy(), table["mean"].to_numpy()))
+        x = inputs(scores, lists, reverse=row["reversed"])[row["input"]]
+        return np.asarray(np.interp(x, table["x"].to_numpy(), table["mean"].to_numpy()))
 
 
 def mapping(
     run: Run, opinions: Opinions, *, method: Method = "isotonic",
+    input: Inputs = "auto",  # noqa: A002 (the column's name)
     distances: bool | Literal["auto"] | Collection[str] = False, folds: int = 5, resamples: int = 500,
     confidence: float = 0.95, rng: np.random.Generator,
 ) -> Mapping:  # fmt: skip
@@ -64,9 +87,12 @@ def mapping(
 
     A pair's rating is the mean over its sources (roles main and common, without undecided answers). Rated pairs that a
     system did not return have no score; they are counted, but not used.
+    `input`: what the maps read. By "auto" it is, for each system, the one of raw, z and rank whose isotonic maps have
+    the least squared error on held-out queries. For held_out the choice is made without the queries to be predicted.
     held_out: each of `folds` parts of the queries is predicted by a map fitted to the others, and one Pearson
     correlation is computed over all predictions. Its standard error comes from resampled queries: isotonic refits all
-    maps (about 13 % too large in simulated studies of 30 queries), bayes and ogive do not (12 to 21 % too small).
+    maps (about 13 % too large in simulated studies of 30 queries), bayes and ogive do not (12 to 21 % too small);
+    inputs are not chosen anew.
     Band of the map: for isotonic, the central `confidence` part of the refits; for bayes, that of the posterior; for
     ogive, Student's t with the jackknife error over folds.
     `distances`: systems whose scores fall as ratings rise: all, a list of names, or ("auto") those with a negative
@@ -80,12 +106,14 @@ def mapping(
         raise TextError(
             f"a map is isotonic, bayes or ogive, not {method!r}", remedy=did_you_mean(method, get_args(Method))
         )
+    if input not in get_args(Inputs):
+        raise TextError(f"a map reads {', '.join(get_args(Inputs))}, not {input!r}")
     refuse_settings(folds, resamples, confidence)
     ratings, notes = rated(opinions)
     seed = int(rng.integers(1 << 62))
     order = dealt(ratings["query"], np.random.default_rng((seed, 0)))
     turned = _turned(run, distances)
-    rows, maps = [], dict[str, pl.DataFrame]()
+    rows, maps, points = [], dict[str, pl.DataFrame](), dict[str, pl.DataFrame]()
     for system in run.systems:
         pairs = scored(run, system, ratings)
         x, y = pairs["score"].to_numpy(), pairs["rating"].to_numpy()
@@ -94,22 +122,37 @@ def mapping(
         turn = plain < 0 if turned is None else system in turned
         if turned is None and turn:
             notes.append(f"{system}: scores fall as ratings rise, so they are used as distances")
-        x = -x if turn else x
         row: dict[str, object] = {"system": system, "pairs": len(x), "missing": ratings.height - len(x)}
         row |= {"queries": int(query.max(initial=-1)) + 1, "pearson": plain, "reversed": turn}
-        reason = _unfit(x, y, query)
+        every = inputs_of(run, system, pairs, reverse=turn)
+        given = every if input == "auto" else {input: every[input]}
+        reason = _unfit(x, y, query) or _unfit(next(iter(given.values())), y, query, input)
         if reason:
             notes.append(f"{system}: {reason}")
-            rows.append(row | dict.fromkeys(("in_sample", "null", "held_out", "se", "moved"), math.nan) | {"folds": 0})
+            undefined = dict.fromkeys(("in_sample", "null", "held_out", "se", "moved"), math.nan)
+            rows.append(row | undefined | {"folds": 0, "input": None})
             continue
-        figures, table, more = _fitted(x, y, query, fold, method, resamples, confidence, (seed, 1))
+        if turn:  # ranks are counted from the best already
+            given = {name: values if name == "rank" else -values for name, values in given.items()}
+        chosen = choose(given, y, fold)
+        folded = {}
+        for number in np.unique(fold).tolist():
+            other: Bools = fold != number
+            folded[number] = given[choose({name: x[other] for name, x in given.items()}, y[other], fold[other])]
+        readings = Readings(given[chosen], folded)
+        figures, table, predicted, more = _fitted(readings, y, query, fold, method, resamples, confidence, (seed, 1))
         notes += [f"{system}: {note}" for note in more]
-        rows.append(row | figures)
-        maps[system] = table.with_columns(-pl.col("x")).reverse() if turn else table
+        rows.append(row | figures | {"input": chosen})
+        flip = turn and chosen != "rank"
+        maps[system] = table.with_columns(-pl.col("x")).reverse() if flip else table
+        points[system] = pairs.select("query", "item", "rating").with_columns(
+            pl.Series("x", -given[chosen] if flip else given[chosen]), pl.Series("predicted", predicted)
+        )
     if method != "isotonic":
         notes.append("standard errors come from resampled queries, with unchanged maps")
-    columns = "system pairs missing queries pearson in_sample null held_out se folds reversed moved".split()
-    return Mapping(pl.DataFrame(rows).select(columns), maps, method, confidence, tuple(notes))
+    columns = "system pairs missing queries input pearson in_sample null held_out se folds reversed moved".split()
+    frame = pl.DataFrame(rows, schema_overrides={"input": pl.String}).select(columns)
+    return Mapping(frame, maps, points, method, confidence, tuple(notes))
 
 
 def rated(opinions: Opinions) -> tuple[pl.DataFrame, list[str]]:
@@ -199,11 +242,17 @@ def pearson(x: Floats, y: Floats, weights: Floats | None = None) -> float:
 
 def held_out(x: Floats, y: Floats, fold: Ints, fitter: Fitter) -> tuple[Floats, list[Curve]]:
     """The prediction of each y by a map fitted without its fold, and these maps; NaN if there is no other fold."""
-    predicted = np.full(len(x), np.nan)
+    return _held_out(Readings(x, dict.fromkeys(fold.tolist(), x)), y, fold, fitter)
+
+
+def _held_out(readings: Readings, y: Floats, fold: Ints, fitter: Fitter) -> tuple[Floats, list[Curve]]:
+    """The same, with the input that was chosen without the fold."""
+    predicted = np.full(len(y), np.nan)
     curves = []
     for number in np.unique(fold).tolist():
         test: Bools = fold == number
         if not test.all():
+            x = readings.without[number]
             curves.append(fitter(x[~test], y[~test]))
             predicted[test] = curves[-1](x[test])
     return predicted, curves
@@ -226,14 +275,14 @@ def fitter_of(method: Method, rng: np.random.Generator) -> Fitter:
 
 
 def _fitted(
-    x: Floats, y: Floats, query: Ints, fold: Ints, method: Method, resamples: int, confidence: float,
+    readings: Readings, y: Floats, query: Ints, fold: Ints, method: Method, resamples: int, confidence: float,
     seed: tuple[int, int],
-) -> tuple[dict[str, object], pl.DataFrame, tuple[str, ...]]:  # fmt: skip
-    """The figures of one system (columns of `Mapping.frame`), its map with the band, and notes."""
+) -> tuple[dict[str, object], pl.DataFrame, Floats, tuple[str, ...]]:  # fmt: skip
+    """The figures of one system (columns of `Mapping.frame`), map with band, held-out predictions, and notes."""
     from scipy import stats
 
-    rng = np.random.default_rng(seed)
-    predicted, curves = held_out(x, y, fold, fitter_of(method, rng))
+    rng, x = np.random.default_rng(seed), readings.x
+    predicted, curves = _held_out(readings, y, fold, fitter_of(method, rng))
     count = len(curves)
     grid = np.unique(np.quantile(np.unique(x), np.linspace(0, 1, GRID), method="nearest"))
     notes: tuple[str, ...] = ()
@@ -241,7 +290,7 @@ def _fitted(
     if method == "isotonic":
         fitted_map = isotonic.fit(x, y)
         mean, r = fitted_map.predict(grid), fitted_map.r
-        se, lo, hi, notes = _resampled(x, y, query, fold, grid, resamples, confidence, rng)
+        se, lo, hi, notes = _resampled(readings, y, query, fold, grid, resamples, confidence, rng)
     elif method == "bayes":
         runs = _monotone().sensitivity(x, y, confidence=confidence, rng=rng)
         given = runs["given"]
@@ -254,6 +303,8 @@ def _fitted(
     else:
         curve = ogive.fit(x, y)
         mean, r = curve.predict(grid), curve.r
+        if any(other is not x for other in readings.without.values()):  # maps of another input have no value here
+            curves = held_out(x, y, fold, fitter_of(method, rng))[1]
         left_out = np.array([other(grid) for other in curves])
         error = np.sqrt((count - 1) / count * ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0))
         reach = float(stats.t.ppf((1 + confidence) / 2, count - 1)) * error
@@ -265,11 +316,11 @@ def _fitted(
         "held_out": pearson(predicted, y),
     }
     table = pl.DataFrame({"x": grid, "mean": mean, "lo": lo, "hi": hi})
-    return figures | {"se": se, "folds": count, "moved": moved}, table, notes
+    return figures | {"se": se, "folds": count, "moved": moved}, table, predicted, notes
 
 
 def _resampled(
-    x: Floats, y: Floats, query: Ints, fold: Ints, grid: Floats, resamples: int, confidence: float,
+    readings: Readings, y: Floats, query: Ints, fold: Ints, grid: Floats, resamples: int, confidence: float,
     rng: np.random.Generator,
 ) -> tuple[float, Floats, Floats, tuple[str, ...]]:  # fmt: skip
     """Error of the held-out correlation and band of the isotonic map, from resampled queries with all maps refitted."""
@@ -278,10 +329,11 @@ def _resampled(
     for number in range(resamples):
         times = np.bincount(rng.integers(queries, size=queries), minlength=queries)[query]
         drawn = times > 0
-        a, b, w, part = x[drawn], y[drawn], times[drawn].astype(np.float64), fold[drawn]
-        curves[number] = isotonic.fit(a, b, w).predict(grid)
-        predicted = np.full(len(a), np.nan)
-        for test in (part == one for one in np.unique(part).tolist()):
+        b, w, part = y[drawn], times[drawn].astype(np.float64), fold[drawn]
+        curves[number] = isotonic.fit(readings.x[drawn], b, w).predict(grid)
+        predicted = np.full(len(b), np.nan)
+        for one in np.unique(part).tolist():
+            test, a = part == one, readings.without[one][drawn]
             if not test.all():
                 predicted[test] = isotonic.fit(a[~test], b[~test], w[~test]).predict(a[test])
         figures[number] = pearson(predicted, b, w)
@@ -304,13 +356,13 @@ def _spread(predicted: Floats, y: Floats, query: Ints, resamples: int, rng: np.r
     return float(((spr - sp * sr / n)[seen] / spread[seen]).std(ddof=1)) if seen.sum() > 1 else math.nan
 
 
-def _unfit(x: Floats, y: Floats, query: Ints) -> str:
+def _unfit(x: Floats, y: Floats, query: Ints, what: str = "raw") -> str:
     """The reason why no map can be fitted, or an empty text."""
     if len(x) < FEWEST:
         return f"{len(x)} rated pairs have a score; a map needs at least {FEWEST}"
     if query.max() < 1:
-        return "all rated pairs belong to one query; a map cannot be tested on others"
-    for values, name in ((y, "rating"), (x, "score")):
+        return "all rated pairs belong to one query; a map cannot be tested on others: rate results of a second query"
+    for values, name in ((y, "rating"), (x, what if what in {"z", "rank"} else "score")):
         if np.ptp(values) <= TINY * np.abs(values).max():
             return f"every pair has the same {name}; there is nothing to map"
     return ""

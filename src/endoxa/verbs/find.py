@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
 
 from endoxa.engines.searching import WORDS, Found, Outside, Searcher, Text
-from endoxa.errors import TextError
+from endoxa.errors import CallError, JoinError, TextError
 from endoxa.images.corpus import Corpus, Progress
 from endoxa.io import indexes
 from endoxa.io.opening import find_query, home_of, is_path, open_corpus, refuse_missing
+from endoxa.tables import Opinions, Run
 
 Place = str | Path | Corpus | Searcher
 
@@ -23,6 +29,9 @@ def find(
     count: int = 10,
     home: str | Path | None = None,
     without: Sequence[str] | None = None,
+    ratings: Any = None,
+    good: float | None = None,
+    seed: int = 0,
 ) -> Found:
     """The best items for one query: an item, a file with a picture, or words.
 
@@ -31,14 +40,69 @@ def find(
     where there is cat.jpg) are that picture if a system that looks at pictures is indexed, and words otherwise, or for
     the system `keywords`; a note says which. Give a Searcher (`open_searcher`) in place of the corpus to ask many
     queries: nothing is then read again.
+
+    `ratings` (query, item, grade) of other queries over this corpus predict how people would rate each result: the
+    column `rating`. From `good` on (by default 3.5 on a scale from 1 to 5) a result is a good match; `matches` says how
+    often that is right on queries that were held out.
     """
+    if good is not None and ratings is None:
+        raise CallError("good matches are learned from ratings; give a file of query, item and grade (--ratings)")
     searcher = open_searcher(place, home=home, without=without)
     named = find_query(searcher.corpus, query)
     if named is None:
         refuse_missing(searcher.corpus, query)
     asked, note = _understood(searcher, query, named, system)
-    found = searcher.search(asked, system, count=count)
+    found = searcher.search(asked, system, count=count if ratings is None else max(count, len(searcher.corpus)))
+    if ratings is not None:
+        found = _matched(searcher, found, asked, ratings, good, count, seed)
     return replace(found, notes=(*found.notes, note)) if note else found
+
+
+def _matched(
+    searcher: Searcher,
+    found: Found,
+    asked: str | Outside | Text,
+    ratings: Any,
+    good: float | None,
+    count: int,
+    seed: int,
+) -> Found:
+    """The first results with the rating that people would give them, learned from rated queries of the same sort."""
+    from endoxa.evaluations.ratings import scale_of
+    from endoxa.studies.matches import learn
+    from endoxa.verbs.inputs import opinions_of
+
+    opinions = opinions_of(ratings, assessors=True)
+    run, lost = _rated_lists(searcher, opinions, found.system, words=isinstance(asked, Text))
+    lo, hi, _ = scale_of(opinions)
+    matches = learn(run, opinions, scale=(lo, hi), good=good, rng=np.random.default_rng(seed))
+    predicted = matches.predict(found.frame["score"].to_numpy())
+    frame = found.frame.with_columns(pl.Series("rating", predicted)).head(count)
+    notes = (f"{lost:,} rated queries are not used: {found.system} has no list for them",) if lost else ()
+    shown = Run(found.run.frame.filter(pl.col("rank") <= count), found.run.ties)
+    return replace(found, frame=frame, run=shown, matches=matches, notes=(*found.notes, *notes))
+
+
+def _rated_lists(searcher: Searcher, opinions: Opinions, system: str, *, words: bool) -> tuple[Run, int]:
+    """The whole lists of a system for the rated queries, pictures or words, and how many of these have none."""
+    names, depth = opinions.frame["query"].unique().sort().to_list(), len(searcher.corpus)
+    lists = []
+    if words:
+        for name in names:
+            if name not in searcher.corpus.rows:
+                with suppress(JoinError):  # no picture has any of these words
+                    lists.append(searcher.search(Text(name, name.replace("_", " ")), system, count=depth).run.frame)
+    else:
+        known = set(searcher.saved(system).index.items)
+        pictures = [name for name in names if name in known]
+        lists = [searcher.run(pictures, [system], depth=depth).run.frame] if pictures else []
+    if not lists:
+        raise JoinError(
+            f"{system} has no list for any of the {len(names):,} rated queries (the first: {names[0]!r})",
+            remedy=f"rate results of {'words' if words else 'pictures of this corpus'}, under the names of the queries",
+        )
+    run = Run(pl.concat(lists))
+    return run, len(names) - run.frame["query"].n_unique()
 
 
 def _understood(

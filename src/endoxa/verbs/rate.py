@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from endoxa.declared import RUN, option
-from endoxa.policies import Method, Metric
+from endoxa.policies import Inputs, Method, Metric
 from endoxa.verbs.parameters import Confidence, Relied, Seed, Title, takes_either_order
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def rate(
     shrinkage: Annotated[float, option("Shrinks the calibration of a rater as if by N more items.", least=0)] = 5.0,
     metric: Annotated[Metric, option("What distance between grades means, for alpha.")] = "interval",
     methods: Annotated[Sequence[Method], option("Map from scores to ratings; may be repeated.", "--method")] = METHODS,
+    input: Annotated[Inputs, option("What maps read: scores, z per query, ranks; auto chooses by system.")] = "auto",  # noqa: A002
     distances: Annotated[
         bool | Literal["auto"] | Collection[str], option("Scores are distances: they fall where ratings rise.")
     ] = False,
@@ -40,6 +41,7 @@ def rate(
 
     `opinions` and `run` are tables, files, frames or dicts. `threshold`: a mean rating above it is relevant; without
     one, the middle of the scale. `metric` is the level of measurement behind alpha (nominal, ordinal, interval, ratio).
+    `input` is what maps read: "raw" scores, "z" within the list of the query, "rank", or the best of them by "auto".
     The details of the evaluation hold everything that was found.
 
     >>> found = rate({"q": {"a": 1, "b": 5}}).details
@@ -60,7 +62,7 @@ def rate(
     found = ratings.analyse(
         opinions_of(opinions, assessors=True),
         None if run is None else run_of(run),
-        threshold=threshold, calibrated=calibrated, shrinkage=shrinkage, metric=metric, methods=methods,
+        threshold=threshold, calibrated=calibrated, shrinkage=shrinkage, metric=metric, methods=methods, input=input,
         distances=distances, confidence=confidence, resamples=resamples, seed=seed, progress=progress,
     )  # fmt: skip
     provenance = {"Endoxa": __version__, "Command": command, "Seed": str(seed)}

@@ -116,6 +116,32 @@ NOTES: dict[str, Template] = {
     ),
     "study.planned_none":
         "{system} and {baseline} cannot be compared over the planned tasks: one of them has no decided draw.",
+    "matches.precision": lambda called, right, good: (
+        f"Of {called:,} rated {'pair' if called == 1 else 'pairs'} predicted at {good:g} or more from other queries, "
+        f"people rated {right / called:.0%} so."
+    ),
+    "matches.untested":
+        "No rated pair of another query is predicted at {good:g} or more, so it is unknown how often that is right.",
+    "matches.learned": lambda system, pairs, queries, read: (
+        f"The ratings are predicted from {pairs:,} rated pairs of {queries:,} queries, by "
+        + {"raw": "the scores", "z": "the scores within each query (z)", "rank": "the ranks"}[read]
+        + f" of {system}."
+    ),
+    "plan.worth": "the {pairs:,} pairs have an effective sample size of {effective:,.1f}",
+    "round.drawn":
+        "round {round}: {pairs:,} pairs in {tasks:,} tasks, drawn from {left:,} that were not asked before",
+    "round.evenness": lambda before, after: (
+        f"deviation from an even use of the scale (0 even, 1 one grade only): {_n(before)} so far, {_n(after)} "
+        "predicted for all answers after this round"
+    ),
+    "round.one_grade": lambda grade, pairs: (
+        f"all {pairs:,} rated pairs have grade {grade:g}, which teaches nothing about the others: this round is drawn "
+        "by 1/rank"
+    ),
+    "round.rare": lambda grades: (
+        "about " + " and ".join(f"{left:,.0f} pairs of grade {grade:g}" for grade, left in grades)
+        + " are left, too few for an even use of the scale"
+    ),
     "study.unfinished": lambda tasks: (
         f"{tasks:,} {'task was' if tasks == 1 else 'tasks were'} given out but not completely answered: "
         f"{'it does' if tasks == 1 else 'they do'} not count yet, as if drawn at random."

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 POINTS = 2000  # pairs that one figure draws
 ALL_POINTS = 8000  # and all figures of a kind together
+READ = {"raw": "score", "z": "score, standardised per query", "rank": "rank, with a minus sign"}
 LOOKS: dict[str, tuple[str, Any, float]] = {
     "isotonic": (style.ORANGE, "solid", 1.6),
     "bayes": (style.BLUE, "solid", 2.0),
@@ -30,8 +31,9 @@ LOOKS: dict[str, tuple[str, Any, float]] = {
 def score_map(
     points: pl.DataFrame, maps: Mapping[str, pl.DataFrame], *, width: float = 7.0, band: str = "bayes",
     span: tuple[float, float] = (math.nan, math.nan), threshold: float = math.nan, share: int = 1,
+    read: str = "raw",
 ) -> Figure:  # fmt: skip
-    """Rated pairs of one system by score and mean rating, and the maps between; `band` is shaded.
+    """Rated pairs of one system by what the map reads (x) and mean rating, and the maps between; `band` is shaded.
 
     At most about 2,000 pairs are drawn, evenly spaced by score; fewer on a page with many systems (`share`). Ratings
     are moved a little at random, always in the same way, so that equal ones do not hide each other.
@@ -43,8 +45,8 @@ def score_map(
     figure, axes = style.canvas(width, 2.9 if narrow else 4.2, left=left, bottom=bottom, right=right, top=top)
     axes.grid(visible=True)
     most = points_of(share) // (3 if narrow else 1)
-    drawn = points.sort("score").gather_every(max(1, math.ceil(points.height / most)))
-    x, y = drawn["score"].to_numpy(), drawn["rating"].to_numpy()
+    drawn = points.sort("x").gather_every(max(1, math.ceil(points.height / most)))
+    x, y = drawn["x"].to_numpy(), drawn["rating"].to_numpy()
     axes.plot(
         x, y + _jitter(points["rating"].to_numpy(), len(y)), linestyle="none", marker="o", markersize=3.2,
         color=style.GREY, alpha=0.35, markeredgewidth=0, zorder=1.5,
@@ -68,7 +70,7 @@ def score_map(
         handles.append(Line2D([], [], color=color, linestyle=dashes, linewidth=thick))
         texts.append(method)
     axes.locator_params(axis="x", nbins=4 if narrow else 7)
-    axes.set_xlabel("score")
+    axes.set_xlabel(READ[read])
     axes.set_ylabel("rating")
     figure.legend(handles, texts, **style.legend_at(figure, left, 0.08), ncols=3, handlelength=2.2, columnspacing=1.4)
     return figure

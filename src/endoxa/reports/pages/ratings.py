@@ -70,7 +70,7 @@ def _compared(found: Analysis) -> Section | None:
 
 def _maps(found: Analysis) -> Section | None:
     first = found.first
-    if first is None or found.points is None:
+    if first is None:
         return None
     by_method = {
         name: {row["system"]: row for row in one.frame.iter_rows(named=True)} for name, one in found.mappings.items()
@@ -85,19 +85,21 @@ def _maps(found: Analysis) -> Section | None:
                 cells.name(system),
                 *(_r_cell(of[system], strong=method == first.method) for method, of in by_method.items()),
                 *(cells.number(own[name], 3) for name in ("in_sample", "null", "pearson")),
+                cells.text(own["input"] or "–"),
                 cells.whole(own["pairs"], small=missing),
             ]
         )
-    heads = ["system", *(f"r, {method}" for method in by_method), "in sample", "noise", "plain r", "pairs"]
+    heads = ["system", *(f"r, {method}" for method in by_method), "in sample", "noise", "plain r", "input", "pairs"]
     note = (
         "r: correlation of the ratings with what a map fitted on other queries predicts, ± its standard error. Compare "
         f"systems by it, under one map. In sample: the same on the pairs that the {first.method} map was fitted on, "
         "which is too high. Noise: what in sample would be for meaningless scores. Plain r: correlation with the "
-        "scores themselves. Missing: rated pairs without a score of this system."
+        "scores themselves. Input: what maps read, the score (raw), its place in the list of the query (z) or the "
+        "rank; by auto the one that predicts other queries best. Missing: rated pairs without a score of this system."
     )
     grid = Grid("Correlation of mapped scores with people’s ratings, on held-out queries", heads, rows, 1, False, note)
     drawn = [system for system in order["system"] if any(system in one.maps for one in found.mappings.values())]
-    charts = [_map_chart(found, found.points, system, len(drawn)) for system in drawn[:CHARTS]]
+    charts = [_map_chart(found, system, len(drawn)) for system in drawn[:CHARTS]]
     lines = [f"{method}: {MEANINGS[method]}." for method in found.mappings]
     if len(drawn) > CHARTS:
         lines.append(f"The best {CHARTS} of {len(drawn)} systems are drawn; the table has all.")
@@ -110,8 +112,9 @@ def _r_cell(row: Mapping[str, float], value: str = "held_out", error: str = "se"
     return cells.number(row[value], 3, small=small, strong=strong)
 
 
-def _map_chart(found: Analysis, every: pl.DataFrame, system: str, systems: int) -> Chart:
-    points = every.filter(pl.col("system") == system)
+def _map_chart(found: Analysis, system: str, systems: int) -> Chart:
+    one = next(mapping for mapping in found.mappings.values() if system in mapping.maps)
+    points, read = one.points[system], one.frame.row(by_predicate=pl.col("system") == system, named=True)["input"]
     tables = {method: one.maps[system] for method, one in found.mappings.items() if system in one.maps}
     rows = []
     for method, table in tables.items():
@@ -127,7 +130,14 @@ def _map_chart(found: Analysis, every: pl.DataFrame, system: str, systems: int) 
     part = f" (at most {most:,} of {points.height:,} are drawn)" if points.height > most else ""
     return chart(
         partial(
-            rating_maps.score_map, points, tables, band=band, span=found.scale, threshold=found.threshold, share=systems
+            rating_maps.score_map,
+            points,
+            tables,
+            band=band,
+            span=found.scale,
+            threshold=found.threshold,
+            share=systems,
+            read=read,
         ),
         heading=system,
         label=f"Scores of {system} and the ratings that people gave, with the maps {', '.join(tables)}",

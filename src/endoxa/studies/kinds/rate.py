@@ -12,8 +12,8 @@ import polars as pl
 from endoxa.errors import TextError
 from endoxa.notes import Note, texts
 from endoxa.policies import Metric
+from endoxa.studies import adapting, sampling, settling, uniformity
 from endoxa.studies import comparison as comparing
-from endoxa.studies import sampling, settling, uniformity
 from endoxa.studies.agreement import Agreement
 from endoxa.studies.design import Screen, Settings
 from endoxa.studies.kinds import Answered, Response, StudyKind, near, register
@@ -46,9 +46,9 @@ def plan(settings: Settings, material: Material, rng: np.random.Generator) -> Wo
 def next_round(
     settings: Settings, run: Run, answered: Opinions, number: int, asked: pl.DataFrame, rng: np.random.Generator
 ) -> Work:
-    """A round chosen from the answers so far, so that answers spread over the scale; `asked` is not asked again."""
+    """A round chosen from the answers so far, so that answers use the scale evenly; `asked` is not asked again."""
     lo, hi = settings.shape.scale
-    chosen = sampling.adapt(
+    chosen = adapting.adapt(
         run, answered, settings.count, round=number, scale=(lo, hi, len(settings.shape.grades)),
         floor=max(settings.floor, 0.2), depth=settings.depth, asked=asked, per_task=settings.items_per_task, rng=rng,
     )  # fmt: skip
