@@ -57,9 +57,14 @@ serve: demo/study/study.toml  ## in the browser: search photographs by marking t
 	@$(BIN)/endoxa study invite shapes --count 2 --home demo/studies
 	@$(BIN)/endoxa demo search --to demo & trap "kill $$! 2> /dev/null" EXIT; $(BIN)/endoxa study serve --home demo/studies
 
+# pytest compiles the tests with their assertions rewritten. Done once here, or each worker does it for all of them.
+.venv/rewritten: .venv/dev
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 0 --collect-only > /dev/null || true
+	@touch $@
+
 # Tests share the cores: threads of BLAS and Polars that wait for each other would take them from other tests.
-test: .venv/dev .venv-docs/ready  ## run the tests
-	@$(BIN)/python -m compileall -q src && OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 POLARS_MAX_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal
+test: .venv/dev .venv/rewritten .venv-docs/ready  ## run the tests
+	@$(BIN)/python -m compileall -q src && PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 POLARS_MAX_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 check: format lint types layers test  ## what CI and reviewers expect: format, lint, types, layers, tests
 

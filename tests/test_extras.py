@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 
@@ -82,6 +83,7 @@ def installed_with(*extras: str) -> set[str]:
     return {name for name, _ in found} | {"endoxa"}
 
 
+@cache
 def missing_with(*extras: str) -> list[str]:
     """The modules of this environment that such an installation lacks."""
     there = installed_with(*extras)

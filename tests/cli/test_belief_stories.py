@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import csv
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
+import command_line
 import numpy as np
 import polars as pl
 import pytest
@@ -25,16 +23,15 @@ from endoxa.verbs.write import write
 FEW = ("--worlds", "40")
 
 
-def endoxa(*words: object) -> subprocess.CompletedProcess[str]:
-    """The command as people run it: a process of its own."""
-    command = [sys.executable, "-c", "from endoxa.cli import main; main()", *map(str, words)]
-    return subprocess.run(command, capture_output=True, check=False, text=True, env={**os.environ, "COLUMNS": "200"})
+def endoxa(*words: object) -> command_line.Ran:
+    """The command on a wide terminal."""
+    return command_line.endoxa(*words, COLUMNS="200")
 
 
 def done(*words: object) -> str:
     """What it prints, if all is well."""
     result = endoxa(*words)
-    assert result.returncode == 0, result.stderr
+    assert result.exit_code == 0, result.stderr
     return result.stdout
 
 
@@ -68,8 +65,8 @@ def test_a_newcomer_has_runs_and_nothing_else(files) -> None:
     assert "rank ≤ 100 (--depth)" in told
     assert "It cannot show how good a system is" in told
     assert re.search(r"10 +[01]\.\d{4}", told)  # the order at depth 10
-    again = done("eval", *runs, *FEW, "-v")
-    assert told == again
+    again = command_line.process("eval", *runs, *FEW, "-v", COLUMNS="200")  # other hashes of strings
+    assert told == again.stdout
 
 
 def test_depth_and_weights_change_the_consensus(files) -> None:
@@ -161,7 +158,7 @@ def test_judge_a_few_and_come_back(files, tmp_path) -> None:
     three, runs = files
     target = tmp_path / "judge.csv"
     result = endoxa("next", *runs, "-n", "300", "-o", "csv", "--to", target)
-    assert result.returncode == 0
+    assert result.exit_code == 0
     rows = list(csv.DictReader(target.read_text().splitlines()))
     assert len(rows) == 300
     assert {(row["selected_by"], row["draw"], row["draw_depth"]) for row in rows} == {("next", "1", "20")}
@@ -178,7 +175,7 @@ def test_judge_a_few_and_come_back(files, tmp_path) -> None:
     assert "learned from 300 labels" in taught
     for verb in ("eval", "decide"):
         refused = endoxa(verb, *runs, "--labels", target, target)
-        assert refused.returncode != 0
+        assert refused.exit_code != 0
         assert "--labels A --labels B" in " ".join(refused.stderr.replace("│", " ").split())
     pinned = ("--model", "consensus", "--labels", target)
     told = done("eval", *runs, "P@10", "AP", *FEW, *pinned, "-v")
@@ -193,7 +190,7 @@ def test_judge_a_few_and_come_back(files, tmp_path) -> None:
     assert "No interval:" in done("eval", *runs, "P@10", *FEW, "--model", "consensus", "--labels", few)
     assert "no design-based interval" in done("eval", *runs, "P@10", "--labels", few, "-v")
     further = endoxa("next", *runs, "-n", "50", "--labels", target, "--about", "best", "-o", "tsv")
-    assert further.returncode == 0
+    assert further.exit_code == 0
     assert "\tnext\t2\t20\t" in further.stdout
     pairs = {tuple(line.split("\t")[:2]) for line in further.stdout.splitlines()[1:]}
     assert not pairs & {(row["query"], row["item"]) for row in rows}
@@ -236,7 +233,7 @@ def test_texts_of_three_pipelines(tmp_path) -> None:
         }
         assert [rows[path.stem, "GradedP"] for path in paths] == pytest.approx([0.7, 0.6, 0.65])
         assert [rows[path.stem, "GradedR"] for path in paths] == pytest.approx([0.7, 0.75, 0.65])
-    assert endoxa("eval", "--tokens", "soup", *paths).returncode == 2
+    assert endoxa("eval", "--tokens", "soup", *paths).exit_code == 2
 
 
 def test_images_filed_in_a_tree(tmp_path) -> None:
@@ -262,7 +259,7 @@ def test_images_filed_in_a_tree(tmp_path) -> None:
     wrong = tmp_path / "wrong.csv"
     wrong.write_text("category,parent\na,b\nb,a\n")
     result = endoxa("believe", tmp_path / "labels.csv", wrong)
-    assert result.returncode == 1
+    assert result.exit_code == 1
     assert "is under" in result.stderr
 
 
@@ -328,7 +325,7 @@ def test_the_page_without_judgments(files, tmp_path) -> None:
     _, runs = files
     page = tmp_path / "page.html"
     result = endoxa("report", *runs, "AP", *FEW, "--to", page, "--figures", tmp_path / "figures")
-    assert result.returncode == 0, result.stderr
+    assert result.exit_code == 0, result.stderr
     text = page.read_text()
     assert "within this consensus" in text
     assert "6 systems on 15 queries" in text
@@ -355,7 +352,7 @@ def test_what_is_wrong_is_said(files, words, code, said, tmp_path) -> None:
     three, runs = files
     known = {"first": runs[0], "second": runs[1], "three": three}
     result = endoxa(*(word.format(**known) for word in words))
-    assert result.returncode == code, result.stderr
+    assert result.exit_code == code, result.stderr
     assert said in " ".join(result.stderr.replace("│", " ").split())
 
 
@@ -365,5 +362,5 @@ def test_a_measure_of_grades_above_1_needs_more_than_votes(command: str, files, 
     more = {"report": ("--to", tmp_path / "r.html"), "decide": ("--terminal", "--home", tmp_path / "home")}
     for measure in ("AP(rel=2)", "P(rel=2)@10"):
         result = endoxa(command, *runs, measure, *more.get(command, ()))
-        assert result.returncode == 2 and result.stdout == ""
+        assert result.exit_code == 2 and result.stdout == ""
         assert re.fullmatch(r"endoxa: .* no grade above 1; take (AP|P@10), or .*\n", result.stderr)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -13,24 +10,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from command_line import endoxa as here
+from command_line import endoxa
 
 from endoxa.examples import collection
 from endoxa.io.bundles import write_bundle
 from endoxa.studies import sampling
 from endoxa.tables import Answers, Bundle, Labels, Opinions, Run, Taxonomy
 from endoxa.verbs.write import write
-
-
-def endoxa(*words: object) -> subprocess.CompletedProcess[str]:
-    """The command as people run it: a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-c", "from endoxa.cli import main; main()", *map(str, words)],
-        capture_output=True,
-        check=False,
-        env={**os.environ, "COLUMNS": "200"},
-    )
-    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def bundle_of(name: str, items: pl.Series, queries: pl.Series, **parts: Any) -> Bundle:
@@ -67,8 +53,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_new_system_meets_a_judged_pool(folder: Path) -> None:
-    done = endoxa("eval", folder / "pets.zip", folder / "hybrid.run", folder / "dense.run", "P@10", "nDCG@10", "-v")
-    assert done.returncode == 0, done.stderr
+    runs = [folder / "hybrid.run", folder / "dense.run"]
+    done = endoxa("eval", folder / "pets.zip", *runs, "P@10", "nDCG@10", "-v", COLUMNS="200")
+    assert done.exit_code == 0, done.stderr
     assert re.search(
         r"hybrid: 1\d of the first 100 results per query were judged at collection time \(\d\d% of", done.stdout
     )
@@ -79,8 +66,8 @@ def test_a_new_system_meets_a_judged_pool(folder: Path) -> None:
 
 
 def test_a_new_system_meets_a_sample(folder: Path) -> None:
-    done = endoxa("eval", folder / "drawn.zip", folder / "hybrid.run")
-    assert done.returncode == 0, done.stderr
+    done = endoxa("eval", folder / "drawn.zip", folder / "hybrid.run", COLUMNS="200")
+    assert done.exit_code == 0, done.stderr
     assert "the judged pairs are a random sample with known probabilities, effective sample size" in done.stdout
     assert "Estimated from the pairs that were drawn" in done.stdout
     assert re.search(r"P@10 +0\.\d{4}", done.stdout)
@@ -91,10 +78,10 @@ def test_the_order_of_words_and_the_name_of_the_zip_do_not_matter(folder: Path, 
     other = tmp_path / "benchmark.txt"
     other.write_bytes((folder / "pets.zip").read_bytes())
     run = folder / "hybrid.run"
-    one = here("eval", folder / "pets.zip", run, "P@5", "-o", "tsv")
+    one = endoxa("eval", folder / "pets.zip", run, "P@5", "-o", "tsv")
     assert one.exit_code == 0, one.stderr
-    again = here("eval", "P@5", run, "-o", "tsv", other)
-    named = here("eval", "--qrels", other, "--run", run, "-m", "P@5", "-o", "tsv")
+    again = endoxa("eval", "P@5", run, "-o", "tsv", other)
+    named = endoxa("eval", "--qrels", other, "--run", run, "-m", "P@5", "-o", "tsv")
     assert one.stdout == again.stdout == named.stdout
     head, row = (line.split("\t") for line in one.stdout.splitlines())
     told = dict(zip(head, row, strict=True))
@@ -106,30 +93,30 @@ def test_the_order_of_words_and_the_name_of_the_zip_do_not_matter(folder: Path, 
 def test_every_form(folder: Path, tmp_path: Path) -> None:
     words = ("eval", folder / "drawn.zip", folder / "hybrid.run", "P@10")
     for form, sign in (("jsonl", '"measure":'), ("latex", r"\begin{tabular}"), ("markdown", "| system |")):
-        done = here(*words, "-o", form)
+        done = endoxa(*words, "-o", form)
         assert done.exit_code == 0, done.stderr
         assert sign in done.stdout.replace('"measure" :', '"measure":')
         assert "licence: CC BY 4.0" in done.stderr
-    done = here(*words, "-o", "parquet", "--to", tmp_path / "scores.parquet")
+    done = endoxa(*words, "-o", "parquet", "--to", tmp_path / "scores.parquet")
     assert done.exit_code == 0, done.stderr
     frame = pl.read_parquet(tmp_path / "scores.parquet")
     assert frame["measure"].to_list() == ["P@10", "rating@10"]
     assert frame["effective"][0] > 0
-    written = here(*words, "-o", "markdown", "--to", tmp_path / "scores.md")
+    written = endoxa(*words, "-o", "markdown", "--to", tmp_path / "scores.md")
     assert "| hybrid |" in (tmp_path / "scores.md").read_text()
     assert written.stdout.startswith("hybrid has P@10 0.") and written.stdout.count("\n") == 1
 
 
 def test_the_same_seed_gives_the_same_table(folder: Path) -> None:
     words = ("eval", folder / "pets.zip", folder / "hybrid.run", "AP", "-o", "tsv", "--worlds", 50)
-    first, again, other = here(*words), here(*words), here(*words, "--seed", 3)
+    first, again, other = endoxa(*words), endoxa(*words), endoxa(*words, "--seed", 3)
     assert first.stdout == again.stdout
     assert first.stdout != other.stdout
 
 
 def test_systems_can_be_called_after_their_files(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.run").write_bytes((folder / "hybrid.run").read_bytes())
-    done = here("eval", folder / "pets.zip", tmp_path / "mine.run", "P@5", "-o", "tsv", "--name-from", "file")
+    done = endoxa("eval", folder / "pets.zip", tmp_path / "mine.run", "P@5", "-o", "tsv", "--name-from", "file")
     assert done.exit_code == 0, done.stderr
     assert done.stdout.splitlines()[1].startswith("mine\t")
 
@@ -160,7 +147,7 @@ def test_what_does_not_go_together(folder: Path, monkeypatch: pytest.MonkeyPatch
     with zipfile.ZipFile(folder / "pets.zip") as good, zipfile.ZipFile(folder / "bad.zip", "w") as bad:
         for name in good.namelist():
             bad.writestr(name, good.read(name) + (b" " if name == "opinions.csv" else b""))
-    done = here("eval", *words)
+    done = endoxa("eval", *words)
     assert done.exit_code == 1
     assert said in done.stderr
 
@@ -179,26 +166,26 @@ def test_what_does_not_go_together(folder: Path, monkeypatch: pytest.MonkeyPatch
     ],
 )
 def test_a_call_that_makes_no_sense(folder: Path, words: list[str], said: str) -> None:
-    done = here("eval", folder / "pets.zip", folder / "hybrid.run", *words)
+    done = endoxa("eval", folder / "pets.zip", folder / "hybrid.run", *words)
     assert done.exit_code == 2
     assert said in done.stderr
 
 
 def test_a_bundle_without_a_run(folder: Path) -> None:
-    done = here("eval", folder / "pets.zip")
+    done = endoxa("eval", folder / "pets.zip")
     assert done.exit_code == 2
     assert "no run was given" in done.stderr
 
 
 @pytest.mark.parametrize("verb", ["compare", "pool", "report"])
 def test_other_verbs_say_where_bundles_go(folder: Path, verb: str) -> None:
-    done = here(verb, folder / "pets.zip", folder / "hybrid.run", folder / "dense.run")
+    done = endoxa(verb, folder / "pets.zip", folder / "hybrid.run", folder / "dense.run")
     assert done.exit_code == 2
     assert "bundle" in done.stderr
 
 
 def test_check_names_a_bundle(folder: Path) -> None:
-    done = here("check", folder / "pets.zip", folder / "hybrid.run")
+    done = endoxa("check", folder / "pets.zip", folder / "hybrid.run")
     assert done.exit_code == 0
     assert "pets.zip: Bundle" in done.stdout
 
@@ -211,14 +198,14 @@ def test_filed_items_and_answers(tmp_path: Path) -> None:
     filed = bundle_of("filed", items, none, labels=labels, taxonomy=taxonomy, task="classification", licence="")
     write_bundle(filed, tmp_path / "filed.zip")
     (tmp_path / "new.run").write_text("x Q0 birds 1 2 new\nx Q0 fish 2 1 new\ny Q0 fish 1 2 new\n")
-    done = here("eval", tmp_path / "filed.zip", tmp_path / "new.run", "P@1")
+    done = endoxa("eval", tmp_path / "filed.zip", tmp_path / "new.run", "P@1")
     assert done.exit_code == 0, done.stderr
     assert re.search(r"P@1 +1\.0000", done.stdout)
     assert "bundle filed: classification; licence: none given" in done.stdout
     answers = Answers.of(pl.DataFrame({"query": ["q"] * 2, "item": ["x", "y"], "rank": [1, 2]}))
     write_bundle(bundle_of("order", items, pl.Series(["q"]), answers=answers), tmp_path / "order.zip")
     (tmp_path / "own.run").write_text("q Q0 x 1 2 new\nq Q0 y 2 1 new\n")
-    done = here("eval", tmp_path / "order.zip", tmp_path / "own.run", "-N", 20)
+    done = endoxa("eval", tmp_path / "order.zip", tmp_path / "own.run", "-N", 20)
     assert done.exit_code == 0, done.stderr
     assert re.search(r"order +1\.0000", done.stdout)
     assert "2 of the first 2 results per query were in some subject's answer" in done.stdout

@@ -150,6 +150,7 @@ def test_the_demo_draws_where_photographs_cannot_be_fetched(tmp_path: Path, monk
     monkeypatch.setenv("PATH", str(tmp_path))  # no apt-get there
     monkeypatch.setenv("ENDOXA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(demo, "SCENES", 30)
+    monkeypatch.setattr("os.cpu_count", lambda: 1)  # in this process: two others take 6 s to start
     few = ("keywords", "histograms", "integrated-regions", "random")
     monkeypatch.setattr("endoxa.engines.registry.available", lambda *_: few)
     done = endoxa("demo", "--to", tmp_path / "demo", "--seed", 2)

@@ -79,11 +79,12 @@ def test_a_pipe_gives_the_numbers_of_its_file(
         "believe {a} {b}",
     ],
 )
-def test_every_command_takes_pipes(folder: Path, call: str) -> None:
+def test_every_command_takes_pipes(folder: Path, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
     names = {"qrels": "qrels", "a": "a.run", "b": "b.run"}
-    meant = shell(folder, f"endoxa {call.format(**names)}")
+    meant = endoxa(*call.format(**names).split())
     done = shell(folder, f"endoxa {call.format(**{key: f'<(cat {name})' for key, name in names.items()})}")
-    assert (done.returncode, meant.returncode) == (0, 0), done.stderr
+    assert (done.returncode, meant.exit_code) == (0, 0), done.stderr
     texts = [re.sub(r"/dev/fd/[0-9]+|qrels|[ab][.]run", "FILE", one.stdout).split() for one in (done, meant)]
     assert texts[0] == texts[1]
 

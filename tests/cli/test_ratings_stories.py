@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
+import command_line
 import numpy as np
 import polars as pl
 import pytest
-from command_line import endoxa as here
 
 from endoxa.io.read import read
 
 
-def endoxa(*words: object) -> subprocess.CompletedProcess[str]:
-    """The command as people run it: a process of its own."""
-    command = [sys.executable, "-c", "from endoxa.cli import main; main()", *map(str, words)]
-    return subprocess.run(command, capture_output=True, check=False, text=True, env={**os.environ, "COLUMNS": "200"})
-
-
 def done(*words: object) -> str:
-    """What it prints, if all is well."""
-    result = endoxa(*words)
-    assert result.returncode == 0, result.stderr
-    return result.stdout
+    """What it prints on a wide terminal, if all is well."""
+    return command_line.done(*words, COLUMNS="200")
 
 
 @pytest.fixture(scope="module")
@@ -154,5 +143,5 @@ def test_a_wrong_call_is_told_what_to_mend(folder: Path, words: tuple[str, ...],
     (folder / "graded.txt").write_text("q00 0 i0 4\n")
     names = {path.name for path in folder.iterdir()}
     called = [str(folder / word) if word in names or word == "nothere.csv" else word for word in words]
-    ran = here(*called)
+    ran = command_line.endoxa(*called)
     assert ran.exit_code == code and said in ran.stderr

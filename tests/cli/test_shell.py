@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -41,11 +40,8 @@ def test_a_file_of_nearly_this_name_is_suggested(tmp_path: Path) -> None:
     (tmp_path / "bm25.run").write_text("q1 Q0 d1 1 1.0 bm25\n")
     wrong = tmp_path / "bm52.run"
     for words in (("eval", wrong, "AP"), ("read", wrong), ("write", wrong, tmp_path / "x.csv")):
-        ran = subprocess.run(
-            [sys.executable, "-m", "endoxa", *map(str, words)], check=False, capture_output=True, text=True,
-            env={**os.environ, "COLUMNS": "400"},
-        )  # fmt: skip
-        assert ran.returncode in {1, 2} and ran.stderr.count("did you mean") == 1, ran.stderr
+        ran = endoxa(*words, COLUMNS="400")
+        assert ran.exit_code in {1, 2} and ran.stderr.count("did you mean") == 1, ran.stderr
         assert "bm25.run?" in ran.stderr, ran.stderr
     assert near_file(str(tmp_path / "bm25.run")) == near_file("no/such/folder/at-all.run") == near_file("\0") == ""
 

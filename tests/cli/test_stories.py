@@ -15,10 +15,11 @@ import termios
 from pathlib import Path
 
 import click
+import command_line
 import numpy as np
 import polars as pl
 import pytest
-from command_line import done
+from command_line import done, process
 
 from endoxa.cli.root import root
 from endoxa.examples import collection
@@ -54,16 +55,9 @@ COMMANDS = [
 ]
 
 
-def endoxa(*words: object, stdin: bytes | None = None) -> subprocess.CompletedProcess[str]:
-    """The command as people run it: a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-c", "from endoxa.cli import main; main()", *map(str, words)],
-        input=stdin,
-        capture_output=True,
-        check=False,
-        env={**os.environ, "COLUMNS": "200"},
-    )
-    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+def endoxa(*words: object) -> command_line.Ran:
+    """The command on a wide terminal."""
+    return command_line.endoxa(*words, COLUMNS="200")
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +80,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
 def test_an_engineer_evaluates_three_systems(files) -> None:
     qrels, runs = files
     done = endoxa("eval", qrels, *runs[:3], "nDCG@10", "AP")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert re.search(r"hybrid +0\.\d{4} \[0\.\d{3}, 0\.\d{3}\]", done.stdout)
     assert "ties=trec" in done.stdout
     assert "undefined=nan" in done.stdout
@@ -142,7 +136,7 @@ def test_trec_lines_by_query(files) -> None:
 def test_a_run_from_standard_input_and_gzip(files, tmp_path) -> None:
     qrels, runs = files
     plain = endoxa("eval", qrels, runs[0], "AP", "-o", "trec")
-    piped = endoxa("eval", qrels, "-", "AP", "-o", "trec", stdin=runs[0].read_bytes())
+    piped = process("eval", qrels, "-", "AP", "-o", "trec", stdin=runs[0].read_bytes())
     packed = tmp_path / "packed.gz"
     packed.write_bytes(gzip.compress(runs[0].read_bytes()))
     assert plain.stdout == piped.stdout == endoxa("eval", qrels, packed, "AP", "-o", "trec").stdout
@@ -155,7 +149,7 @@ def test_queries_that_begin_with_a_hash_count(tmp_path, monkeypatch, core, optio
     (tmp_path / "qrels").write_text("#1 0 d1 1\nq2 0 d1 1\n")
     (tmp_path / "a.run").write_text("#1 Q0 d1 1 2 a\nq2 Q0 d2 1 2 a\nq2 Q0 d1 2 1 a\n")
     done = endoxa("eval", *options, tmp_path / "qrels", tmp_path / "a.run", "AP", "-o", "tsv")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert "0.75" in done.stdout
 
 
@@ -167,14 +161,14 @@ def test_ids_with_blanks_between_tabs_count(tmp_path, monkeypatch, core) -> None
     done = endoxa("eval", tmp_path / "qrels", tmp_path / "a.run", "AP", "-o", "tsv")
     assert "0.5" in done.stdout, done.stderr
     done = endoxa("eval", "--compat", "trec_eval-9", tmp_path / "qrels", tmp_path / "a.run", "AP")
-    assert (done.returncode, "qrels:1: 6 columns in" in done.stderr) == (1, True)
+    assert (done.exit_code, "qrels:1: 6 columns in" in done.stderr) == (1, True)
 
 
 def test_check_calls_a_header_by_its_name(tmp_path) -> None:
     (tmp_path / "qrels").write_text("qid iter docno rel\nq1 0 d1 1\n")
     (tmp_path / "a.run").write_text("q1 Q0 d1 1 2 a\n")
     done = endoxa("check", tmp_path / "qrels", tmp_path / "a.run")
-    assert (done.returncode, "qrels:1: the line is a header" in done.stdout) == (1, True)
+    assert (done.exit_code, "qrels:1: the line is a header" in done.stdout) == (1, True)
 
 
 def test_an_unknown_column_is_named_with_the_nearest_known_ones(tmp_path) -> None:
@@ -182,17 +176,17 @@ def test_an_unknown_column_is_named_with_the_nearest_known_ones(tmp_path) -> Non
     (tmp_path / "a.csv").write_text("query,doc,score\nq1,d1,2\n")
     for way in ((tmp_path / "a.csv",), ("--run", tmp_path / "a.csv")):
         done = endoxa("eval", tmp_path / "qrels", *way, "AP")
-        assert (done.returncode, "doc is unknown: did you mean docno, docid or doc_id" in done.stderr) == (1, True)
+        assert (done.exit_code, "doc is unknown: did you mean docno, docid or doc_id" in done.stderr) == (1, True)
 
 
 def test_several_assessors(files) -> None:
     qrels, runs = files
     three = qrels.parent / "three.txt"
     refused = endoxa("eval", three, runs[0], "AP")
-    assert refused.returncode == 1
+    assert refused.exit_code == 1
     assert "--assessors mean" in refused.stderr
     done = endoxa("eval", three, runs[0], "AP", "--assessors", "mean", "-q", "-o", "tsv")
-    assert done.returncode == 0
+    assert done.exit_code == 0
     head, first = (line.split("\t") for line in done.stdout.splitlines()[:2])
     assert float(first[head.index("sd")]) >= 0
     same = endoxa("eval", "-R", "qrels_jg", "-o", "trec", three, runs[0])
@@ -203,34 +197,34 @@ def test_two_runs_with_one_tag_are_told_apart(files, tmp_path) -> None:
     qrels, runs = files
     for name in ("first.run", "second.run"):
         (tmp_path / name).write_bytes(runs[0].read_bytes())
-    done = endoxa("eval", qrels, tmp_path / "first.run", tmp_path / "second.run", "AP", "-o", "tsv")
-    assert done.returncode == 0, done.stderr
+    done = process("eval", qrels, tmp_path / "first.run", tmp_path / "second.run", "AP", "-o", "tsv")
+    assert done.exit_code == 0, done.stderr
     assert {line.split("\t")[0] for line in done.stdout.splitlines()[1:]} == {"hybrid", "second"}
 
 
 def test_a_researcher_compares(files) -> None:
     qrels, runs = files
     done = endoxa("compare", qrels, *runs, "nDCG@10", "AP", "--power")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert "tau AP" in done.stdout
     assert "swap rate" in done.stdout
     assert "holm" in done.stdout.lower()
     table = endoxa("compare", qrels, *runs, "AP", "--baseline", "bm25", "--test", "tukey", "-o", "tsv")
     assert len(table.stdout.splitlines()) == 6
     unknown = endoxa("compare", qrels, *runs, "AP", "--baseline", "bm52")
-    assert unknown.returncode == 1
+    assert unknown.exit_code == 1
     assert "bm25" in unknown.stderr
 
 
 def test_an_organiser_pools(files, tmp_path) -> None:
     qrels, runs = files
     done = endoxa("pool", *runs, "--depth", "10", "-o", "tsv", "--to", tmp_path / "pool.tsv")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert (tmp_path / "pool.tsv").read_text().startswith("query\titem\tsystems\tbest\tby")
     states = endoxa("pool", qrels, *runs, "--depth", "10")
     assert "pooled-unjudged" in states.stdout
     left = endoxa("pool", qrels, *runs, "--leave-out-uniques", "-m", "AP", "--depth", "20")
-    assert left.returncode == 0, left.stderr
+    assert left.exit_code == 0, left.stderr
     assert "value without" in left.stdout
 
 
@@ -238,24 +232,24 @@ def test_a_page_a_table_and_figures(files, tmp_path) -> None:
     qrels, runs = files
     page, figures = tmp_path / "report.html", tmp_path / "figures"
     done = endoxa("report", qrels, *runs, "nDCG@10", "AP", "--to", page, "--figures", figures)
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     html = page.read_text()
     assert "hybrid" in html
     assert not re.search(r"(src|href)=[\"']https?://", html)
     assert {path.suffix for path in figures.iterdir()} == {".svg", ".png"}
-    assert endoxa("report", qrels, *runs, "AP", "--to", tmp_path / "table.tex").returncode == 0
+    assert endoxa("report", qrels, *runs, "AP", "--to", tmp_path / "table.tex").exit_code == 0
     assert r"\toprule" in (tmp_path / "table.tex").read_text()
 
 
 def test_check_finds_what_is_wrong(files, tmp_path) -> None:
     qrels, runs = files
     fine = endoxa("check", qrels, *runs)
-    assert fine.returncode == 0, fine.stdout
+    assert fine.exit_code == 0, fine.stdout
     assert "tied" in fine.stdout
     broken = tmp_path / "broken.run"
     broken.write_text("q01 Q0 d001 1 abc x\n")
     done = endoxa("check", qrels, broken)
-    assert done.returncode == 1
+    assert done.exit_code == 1
     assert "broken.run:1" in done.stdout
 
 
@@ -264,10 +258,10 @@ def test_check_and_eval_refuse_a_run_of_other_queries(files, tmp_path) -> None:
     other = tmp_path / "other.run"
     other.write_text("".join(f"z{line}\n" for line in runs[0].read_text().splitlines()))
     checked = endoxa("check", other, *runs[1:])
-    assert checked.returncode == 1
+    assert checked.exit_code == 1
     assert f"✗ {other}: shares no query with any other system: it answers 'z" in checked.stdout
     done = endoxa("eval", other, *runs[1:], "AP")
-    assert done.returncode == 1
+    assert done.exit_code == 1
     assert "shares no query with any other system" in done.stderr
 
 
@@ -275,7 +269,7 @@ def test_a_name_that_is_nearly_a_file_is_suggested_once(files) -> None:
     _, runs = files
     wrong = runs[0].with_name(runs[0].name + "x")
     done = endoxa("fuse", wrong, runs[1])
-    assert done.returncode == 1
+    assert done.exit_code == 1
     assert done.stderr.count("did you mean") == 1
     named = endoxa("study", "new", "x", wrong, "--screen", "yes-no")
     assert f"runs: there is no {wrong}; did you mean {runs[0]}?" in named.stderr
@@ -299,13 +293,13 @@ def test_explain(files) -> None:
         assert word in done.stdout
     assert "nDCG" in endoxa("explain").stdout
     wrong = endoxa("explain", "nDGC")
-    assert wrong.returncode == 1
+    assert wrong.exit_code == 1
     assert "did you mean nDCG?" in wrong.stderr
 
 
 def test_the_demo_writes_a_page(tmp_path) -> None:
     done = endoxa("demo", "documents", "--to", tmp_path / "demo")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert (tmp_path / "demo" / "report.html").stat().st_size > 20_000
     assert "report.html" in done.stdout
 
@@ -330,7 +324,7 @@ def test_bad_runs_are_one_line_with_place_and_remedy(files, tmp_path, case) -> N
     bad = tmp_path / "bad.run"
     bad.write_bytes(data)
     done = endoxa("eval", "--qrels", qrels, "--run", bad, "AP")
-    assert done.returncode == 1, done.stdout
+    assert done.exit_code == 1, done.stdout
     assert place in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
@@ -347,7 +341,7 @@ def test_bad_judgments(files, tmp_path, line, place) -> None:
     bad = tmp_path / "bad.txt"
     bad.write_text(line + "\n")
     done = endoxa("eval", "--qrels", bad, "--run", runs[0], "AP")
-    assert done.returncode == 1
+    assert done.exit_code == 1
     assert place in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -358,10 +352,10 @@ def test_lenient_skips_bad_lines_and_counts_them(files, tmp_path) -> None:
     bad = tmp_path / "bad.run"
     bad.write_text("\n".join([*good[:5], "what is this", *good[5:], "q01 Q0 d001 1 abc x"]) + "\n")
     refused = endoxa("eval", qrels, bad, "AP", "-o", "trec")
-    assert refused.returncode == 1
+    assert refused.exit_code == 1
     assert "bad.run:6" in refused.stderr
     done = endoxa("eval", qrels, bad, "AP", "-o", "trec", "--lenient")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert "2 lines skipped" in done.stderr
     assert done.stdout == endoxa("eval", qrels, runs[0], "AP", "-o", "trec").stdout
 
@@ -370,10 +364,10 @@ def test_a_wrong_call_is_exit_code_2(files) -> None:
     qrels, runs = files
     for words in (["eval", qrels, runs[0], "nDGC@10"], ["eval", qrels], ["eval", "no/such/file.run"]):
         done = endoxa(*words)
-        assert done.returncode == 2, done.stderr
+        assert done.exit_code == 2, done.stderr
         assert "Traceback" not in done.stderr
     unknown = endoxa("eval", qrels, runs[0], "-m", "nDGC@10")
-    assert unknown.returncode == 1
+    assert unknown.exit_code == 1
     assert "did you mean nDCG?" in unknown.stderr
 
 
@@ -434,7 +428,7 @@ def test_bounds_are_told_apart_from_intervals(files) -> None:
     assert head[-2:] == ["least", "most"]
     assert "AP: no least and greatest value is known" in done.stderr
     refused = endoxa("compare", qrels, *runs[:2], "P@20", "--unjudged", "bounds")
-    assert refused.returncode == 1
+    assert refused.exit_code == 1
     assert "no one value to compare" in refused.stderr
 
 
@@ -443,13 +437,13 @@ def test_pooling_with_several_assessors(files) -> None:
     three = qrels.parent / "three.txt"
     assert "pooled-unjudged" in endoxa("pool", three, *runs, "--depth", "20").stdout
     left = endoxa("pool", three, *runs, "--leave-out-uniques", "--depth", "20")
-    assert left.returncode == 0, left.stderr
+    assert left.exit_code == 0, left.stderr
     assert re.search(r"lowest tau with the full order is \d\.\d{3}\.", left.stdout)
 
 
 def test_judgments_from_standard_input(files) -> None:
     qrels, runs = files
-    piped = endoxa("eval", "-", runs[0], "AP", "-o", "trec", stdin=qrels.read_bytes())
+    piped = process("eval", "-", runs[0], "AP", "-o", "trec", stdin=qrels.read_bytes())
     assert piped.stdout == endoxa("eval", qrels, runs[0], "AP", "-o", "trec").stdout
 
 
@@ -472,7 +466,7 @@ def test_several_runs_in_trec_form_are_named(files) -> None:
 )
 def test_wrong_settings_are_exit_code_2(files, words) -> None:
     qrels, runs = files
-    assert endoxa("eval", qrels, runs[0], "AP", *words).returncode == 2
+    assert endoxa("eval", qrels, runs[0], "AP", *words).exit_code == 2
 
 
 def test_per_query_tables_in_every_form(files) -> None:
@@ -502,14 +496,14 @@ LONG = "a" * 300
 )  # fmt: skip
 def test_a_path_that_is_too_long_is_no_traceback(words) -> None:
     done = endoxa(*words)
-    assert done.returncode in {1, 2}
+    assert done.exit_code in {1, 2}
     assert "Traceback" not in done.stderr
 
 
 def test_a_home_that_is_damaged_is_one_line(tmp_path) -> None:
     (tmp_path / "studies.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 8192)
     done = endoxa("study", "status", "--home", tmp_path)
-    assert done.returncode == 1
+    assert done.exit_code == 1
     assert re.fullmatch(r"endoxa: .*studies\.db: the database cannot be opened: .*; .*\n", done.stderr)
 
 

@@ -4,6 +4,8 @@ Each figure is printed (pytest -s) beside the bounds it must keep. Bootstraps: 4
 docs/intervals.md has the table over 10 to 100 queries, which `python -m benchmarks.coverage` makes.
 """
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -135,11 +137,17 @@ def exchangeable(shape, seed=30):
     return rng.beta(1 + 6 * difficulty, 1 + 6 * (1 - difficulty), shape)
 
 
-@pytest.mark.parametrize("queries", [12, QUERIES])
-@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.1])
-def test_randomisation_raises_the_false_alarms_it_admits(alpha, queries):
+@cache
+def p_values(queries):
+    """Of pairs of systems that differ by chance only; the same for each alpha."""
     scores = exchangeable((PROBLEMS, 2, queries))
-    p = sign_flip(scores[:, 0] - scores[:, 1], resamples=19_999, rng=np.random.default_rng(31))
+    return sign_flip(scores[:, 0] - scores[:, 1], resamples=19_999, rng=np.random.default_rng(31))
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.1])
+@pytest.mark.parametrize("queries", [12, QUERIES])
+def test_randomisation_raises_the_false_alarms_it_admits(alpha, queries):
+    p = p_values(queries)
     alarms, (least, most) = (p <= alpha).sum(), bounds(alpha, PROBLEMS)
     how = "exact" if queries == 12 else "sampled"
     print(

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
@@ -46,6 +46,12 @@ REASONS = {
 }
 
 
+@cache
+def _templates(*folders: Path) -> Environment:
+    """The templates of these folders, compiled once for all sites of a process."""
+    return Environment(loader=FileSystemLoader(folders), autoescape=True, undefined=StrictUndefined)
+
+
 @dataclass(frozen=True)
 class Site:
     """Keys, address, clock, templates and session cookie of an application.
@@ -66,8 +72,7 @@ class Site:
     @cached_property
     def pages(self) -> Environment:
         """The templates."""
-        folders = [*([self.templates] if self.templates else []), HERE / "templates"]
-        return Environment(loader=FileSystemLoader(folders), autoescape=True, undefined=StrictUndefined)
+        return _templates(*([self.templates] if self.templates else []), HERE / "templates")
 
     @property
     def secure(self) -> bool:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from endoxa.formatting import DASH, clean, number, size
@@ -131,6 +132,7 @@ def render(
     return html.strip() + "\n"
 
 
+@cache
 def _templates() -> Environment:
     """The templates of all pages: everything is escaped, and an undefined name is an error."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
