@@ -9,8 +9,9 @@ from endoxa.errors import TableError
 from endoxa.frozen import dataclass
 from endoxa.later import pl
 from endoxa.notes import Note
+from endoxa.tables import opinions as people
 from endoxa.tables.checks import Schema, Table, cast, first_true, refuse_null, rename_known, require
-from endoxa.tables.opinions import COUNTED, Opinions
+from endoxa.tables.opinions import Opinions
 
 WHAT = "table of machine judges"
 NAME = "machine judge"  # of a judge that has no other
@@ -95,7 +96,7 @@ class Gradings(Table):
     @classmethod
     def of_opinions(cls, opinions: Opinions) -> Gradings:
         """The opinions of one or several judges; each source is a judge."""
-        rows = opinions.frame.filter(COUNTED)
+        rows = opinions.frame.filter(people.COUNTED)
         return cls.of(rows.select(pl.col("source").alias("judge"), "query", "item", "grade", "scale"))
 
     @classmethod
