@@ -6,8 +6,7 @@
     {'RR': 0.5}
 
 Verbs: read, write, believe, measure, evaluate, summarise, compare, distribution, estimate, choose, decide,
-backtest, rate, report, explain, pool, leave_out_uniques, fuse, check,
-generality, search.
+backtest, rate, report, explain, pool, leave_out_uniques, fuse, check, search.
 Nouns: Run, Opinions, Preferences, Belief, Labels, Taxonomy, Answers, Scores, Comparison, Evaluation, EndoxaError.
 """
 
@@ -36,7 +35,6 @@ _NAMES = {
     "endoxa.verbs.pool": "pool leave_out_uniques",
     "endoxa.verbs.fuse": "fuse",
     "endoxa.verbs.check": "check",
-    "endoxa.verbs.generality": "generality",
     "endoxa.verbs.search": "search",
     "endoxa.measures.preference_judgments": "Preferences",
     "endoxa.tables": "Run Opinions Belief Labels Taxonomy Answers Scores Comparison",
@@ -70,7 +68,6 @@ if TYPE_CHECKING:
     from endoxa.verbs.explain import explain as explain
     from endoxa.verbs.filing import categories as categories
     from endoxa.verbs.fuse import fuse as fuse
-    from endoxa.verbs.generality import generality as generality
     from endoxa.verbs.measure import distribution as distribution
     from endoxa.verbs.measure import measure as measure
     from endoxa.verbs.pool import leave_out_uniques as leave_out_uniques

@@ -277,8 +277,10 @@ def _pool(here: Here, tmp_path: Path) -> None:
 
 
 def _generality(here: Here, tmp_path: Path) -> None:
+    from endoxa.verbs.generality import generality
+
     asked = ("--at", 0.5, "--draws", 3, "--seed", 2)
-    expected = endoxa.generality(here.runs, here.qrels, levels=[0.5], draws=3, seed=2)
+    expected = generality(here.runs, here.qrels, levels=[0.5], draws=3, seed=2)
     same(here.frame("generality", here.qrels, *here.runs, *asked), expected.curves)
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import done, endoxa
+from command_line import done, endoxa, fails
+from PIL import Image
 from vector_samples import write_vectors
 
 from endoxa.io.opening import open_corpus
@@ -55,3 +56,40 @@ def test_what_is_misspelt_is_refused() -> None:
         refused = endoxa("words", "visual", "nowhere", *words)
         assert refused.exit_code == 1 and message in refused.stderr
     assert endoxa("words", "visual", "nowhere", "-o", "xml").exit_code == 2
+
+
+def test_a_word_on_no_picture_is_refused_before_any_is_described(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from endoxa.io import descriptions
+
+    def described(*_: object, **__: object) -> None:
+        raise AssertionError("pictures were described")
+
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    rows = []
+    for at in range(24):
+        Image.new("RGB", (40, 40), (10 * at, 0, 0)).save(folder / f"{at:02d}.png")
+        rows.append(f'{{"path": "pictures/{at:02d}.png", "words": ["horse"]}}')
+    (tmp_path / "photos.jsonl").write_text("\n".join(rows) + "\n")
+    monkeypatch.setattr(descriptions, "describe", described)
+    refused = fails("words", "visual", tmp_path / "photos.jsonl", "unicorn", "--home", tmp_path / "home")
+    assert "no picture has the word 'unicorn'" in refused
+
+
+def test_stages_are_printed_on_redirected_output_only_with_v(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from endoxa.cli import loudness, output
+
+    monkeypatch.setattr(output, "PATIENCE", -1.0)
+    for verbose, printed in ((False, ""), (True, "drawing …\n")):
+        loudness.set_level(verbose=verbose, quiet=False)
+        try:
+            with output.stages(2) as progress:
+                progress("drawing", 0, 3)
+                progress("drawing", 1, 3)
+        finally:
+            loudness.set_level(verbose=False, quiet=False)
+        assert capsys.readouterr().err == printed
