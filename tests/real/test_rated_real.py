@@ -26,7 +26,7 @@ QUERIES, SPLITS, SEEDS = 120, 4, 3
 PAIR = ["query", "item"]
 
 
-@pytest.fixture(scope="module", params=["stamps", "emoji", "clipart"])
+@pytest.fixture(scope="module", params=["stamps", "emoji"])
 def rated(request, tmp_path_factory: pytest.TempPathFactory):
     """The name of a collection, its runs over some queries, and the grade of every pair that was returned."""
     try:

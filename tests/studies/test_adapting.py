@@ -62,8 +62,8 @@ def test_systematic_chances_by_many_draws():
     assert {len(one) for one in drawn} == {3}  # exactly Σ pi
     seen = np.bincount(np.concatenate(drawn), minlength=len(pi)) / times
     assert np.abs((seen - pi) / np.sqrt(pi * (1 - pi) / times)).max() < 4
-    together = np.mean([(5 in one) and (0 in one) for one in drawn])
-    assert 0.5 < together < 0.9  # in random order no two are always apart
+    halves = [systematic(np.full(6, 0.5), stream) for _ in range(500)]
+    assert 0.1 < np.mean([{0, 1} <= set(one) for one in halves]) < 0.3  # in random order no two are always apart
     broken = np.array([0.7, 0.9, 0.7])
     assert {len(systematic(broken, stream)) for _ in range(500)} == {2, 3}
     assert systematic(np.ones(4), stream).tolist() == [0, 1, 2, 3]

@@ -65,3 +65,14 @@ def test_the_choice_is_the_least_error_and_the_first_of_equals():
         return total
 
     assert error(x) < error(np.round(x)) < error(noise)
+
+
+def test_queries_are_held_out_whole():
+    """A score that only names the query predicts its other pairs, and not those of other queries."""
+    stream = np.random.default_rng(3)
+    query = np.repeat(np.arange(5), 20)
+    y = 3.0 * query + 0.2 * stream.normal(size=100)
+    names = np.array([0.0, 1, 100, 101, 200])  # between which interpolation is wrong
+    given = {"raw": names[query], "z": y + stream.normal(size=100)}
+    assert choose(given, y, query) == "z"
+    assert choose(given, y, np.arange(100) % 5) == "raw"

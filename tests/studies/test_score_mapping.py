@@ -254,7 +254,7 @@ def test_the_input_that_suits_a_system_is_chosen(kind):
 
 def test_the_held_out_figure_is_nested():
     """By a slow definition: each fold is predicted with the input that the other folds prefer, not with the best."""
-    frame = scene("z", 3, queries=6, size=6).with_columns(pl.col("score") / 30 + pl.col("grade"))
+    frame = scene("z", 0, queries=8, size=6).with_columns(pl.col("score") / 15 + pl.col("grade"))
     run, opinions = tables(frame)
     made = mapping(run, opinions, resamples=2, rng=rng())
     points = made.points["s"].sort("query", "item")
@@ -280,6 +280,7 @@ def test_the_held_out_figure_is_nested():
         used.append(min(errors, key=errors.get))
         x = given[used[-1]]
         expected[~inner] = isotonic.fit(x[inner], y[inner]).predict(x[~inner])
+    assert set(used) == {"raw", "z", "rank"}  # a case in which the folds prefer different inputs
     assert points["predicted"].to_numpy() == pytest.approx(expected)
     assert made.frame["held_out"][0] == pytest.approx(np.corrcoef(expected, y)[0, 1])
 

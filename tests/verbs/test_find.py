@@ -12,6 +12,7 @@ from PIL import Image
 from endoxa.errors import CallError, FileError, JoinError, TextError
 from endoxa.io import indexes, opening
 from endoxa.io.opening import open_corpus
+from endoxa.studies import score_mapping
 from endoxa.verbs.find import find, open_searcher
 from endoxa.verbs.index import index
 from endoxa.verbs.run import run
@@ -194,6 +195,14 @@ def test_ratings_of_other_queries_tell_good_matches_from_the_rest(indexed: Path)
         "1 rated queries are not used: histograms has no list for them"
         in find(searcher, last, "histograms", ratings=some).notes
     )
+
+
+def test_predictions_read_the_whole_list_not_what_is_shown(indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(score_mapping, "choose", lambda given, y, fold: "z")
+    searcher, ratings = open_searcher(indexed), rated(indexed, 20)
+    last = sorted(searcher.corpus.items)[-1]
+    few, many = (find(searcher, last, "histograms", count=count, ratings=ratings).frame for count in (6, 29))
+    assert few["rating"].equals(many["rating"].head(6))
 
 
 def test_ratings_of_words_are_for_words(indexed: Path) -> None:
