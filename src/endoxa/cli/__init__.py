@@ -11,9 +11,9 @@ from endoxa import __version__
 
 NOT_COMMANDS = {"derived", "groups", "loudness", "output", "root", "typed"}
 ORDER = (
-    "evaluate", "compare", "report", "choose", "backtest", "estimate", "believe", "measure", "rate", "pool", "fuse",
-    "check", "explain", "read", "write", "study", "search", "index", "run", "find", "gallery", "contest", "compose",
-    "fetch", "pages", "demo",
+    "evaluate", "compare", "report", "choose", "judge", "backtest", "estimate", "believe", "measure", "rate", "pool",
+    "fuse", "check", "explain", "read", "write", "study", "search", "index", "run", "find", "gallery", "contest",
+    "compose", "fetch", "pages", "demo",
 )  # fmt: skip
 GROUPS = {
     "images": "Pictures: index a folder with classical and modern retrieval systems, run them, judge them, search.",
