@@ -42,6 +42,11 @@ def test_a_model_is_asked_by_the_prompt_with_explicit_settings() -> None:
     assert pair_of(body) == ("blue cars", "A car is a car.")
     assert (body["temperature"], body["seed"], body["top_p"], body["model"]) == (0.5, 9, 0.9, "m")
     assert "max_tokens" not in body
+    with serving(lambda _body, _n: completion("2")) as server:
+        judge = grader(server, more={"seed": None, "temperature": 1})
+        judge.grade(QUERY, ITEM, 1)
+    assert "seed" not in server.bodies[0] and server.bodies[0]["temperature"] == 1
+    assert judge.settings["parameters"] == "max_tokens=1024 method=structured temperature=1"
     schema = body["response_format"]["json_schema"]
     assert schema["strict"] and schema["schema"]["properties"] == {"grade": {"type": "integer", "enum": [0, 1, 2, 3]}}
 

@@ -131,10 +131,9 @@ class ChatGrader:
     ) -> None:  # fmt: skip
         self.chat, self.prompt, self.scale, self.seed = chat, prompt, scale, seed
         self.probabilities, self.structured = probabilities, structured and not probabilities
-        fixed = {"temperature": temperature, "max_tokens": LENGTH, **more}
-        self.fixed = {name: value for name, value in fixed.items() if value is not None}
+        self.fixed = {"temperature": temperature, "max_tokens": LENGTH, **more}
         method = "probabilities" if self.probabilities else "structured" if self.structured else "text"
-        words = {"seed": seed, "method": method, **self.fixed}
+        words = _given({"seed": seed, "method": method, **self.fixed})
         self.settings: Mapping[str, str] = {
             "model": chat.model, "prompt": sha256(prompt.encode()).hexdigest()[:16], "scale": scale_words(scale),
             "parameters": " ".join(f"{name}={_plain(value)}" for name, value in sorted(words.items())),
@@ -143,7 +142,7 @@ class ChatGrader:
     def grade(self, query: Shown, item: Shown, repeat: int) -> Reply:
         """Ask the model once; each repeat has a seed of its own, counted up from that of the first."""
         body = {"messages": [{"role": "user", "content": self._content(query, item)}], "seed": self.seed + repeat - 1}
-        body = {**body, **self.fixed}
+        body = _given({**body, **self.fixed})
         if self.probabilities:
             return self._by_probabilities(self.chat.ask({**body, "logprobs": True, "top_logprobs": ALTERNATIVES}))
         said = self._structured(body) if self.structured else self.chat.ask(body)
@@ -183,6 +182,11 @@ class ChatGrader:
     def length(self, query: Shown, item: Shown) -> int:
         """The characters of the prompt; pictures are not counted."""
         return len(filled(self.prompt, {QUERY: _described(query, QUERY), ITEM: _described(item, ITEM)}))
+
+
+def _given(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters without those that are to be left out."""
+    return {name: value for name, value in parameters.items() if value is not None}
 
 
 def _plain(value: Any) -> str:

@@ -58,7 +58,7 @@ Seen = PathLike | Mapping[str, str | Path]
 def judge(
     pairs: Annotated[Any, argument("The pairs: a table with query and item, as next and pool write it.", "PAIRS")],
     *,
-    queries: Annotated[Seen, option("What the judge sees of queries: a folder, or a table.", metavar="PATH")],
+    queries: Annotated[Seen, option("What the machine judge sees of queries: a folder, or a table.", metavar="PATH")],
     items: Annotated[
         Seen, option("What it sees of items: a folder, or a table of item and text or file.", metavar="PATH")
     ],
@@ -113,7 +113,10 @@ def judge(
     most: Annotated[int | None, option("Ask for at most N gradings; 0 only estimates.", least=0)] = None,
     to: Annotated[
         PathLike | None,
-        option("File that keeps the gradings. Default: beside the pairs, with the judge's name.", metavar="FILE.jsonl"),
+        option(
+            "File that keeps the gradings. Default: beside the pairs, with the name of the machine judge.",
+            metavar="FILE.jsonl",
+        ),
     ] = None,
     progress: Progress | None = None,
 ) -> Judged:
