@@ -179,7 +179,7 @@ def test_other_settings_are_not_mixed_in(path: Path, name: str) -> None:
 
 
 def test_failures_are_counted_and_tried_by_the_next_call(path: Path) -> None:
-    found = run(path, Fake(lambda n: EndoxaError("it broke") if n % 4 == 0 else None), workers=1)
+    found = run(path, Fake(lambda n: ChatError("it broke") if n % 4 == 0 else None), workers=1)
     assert (found.failed, found.why, found.replies.height) == (5, "it broke", 15)
     fake = Fake()
     found = run(path, fake)
