@@ -31,6 +31,7 @@ LONGEST = 120.0  # seconds that a server may ask to wait
 MOST = 16 << 20  # bytes of an answer
 SHOWN = 200  # characters of what a server said that an error shows
 REFUSED, BUSY = {401, 403}, {408, 409, 425, 429}
+VISIBLE = re.compile(r"[!-~]*")  # ASCII without blanks
 CONTENT = (*faults.CONTENT, IndexError)
 
 
@@ -73,7 +74,7 @@ def key_of(url: str, variable: str | None) -> str:
     key = os.environ.get(named, "").strip() if named else ""
     if variable and not key:
         raise CallError(f"the environment variable {variable} holds no key", remedy=f"export {variable}=…")
-    if not re.fullmatch(r"[!-~]*", key):
+    if not VISIBLE.fullmatch(key):
         raise CallError(f"the environment variable {named} holds no key: it has blanks or odd characters")
     return key
 
@@ -187,7 +188,7 @@ def _address(url: str) -> str:
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
         usable = False
-    if not usable or re.search(r"[^!-~]", url) or parts.query or parts.fragment:
+    if not usable or not VISIBLE.fullmatch(url) or parts.query or parts.fragment:
         raise CallError("--url is the address of a server: http://localhost:8000/v1")
     if "@" in parts.netloc:
         raise CallError("--url holds a name or password, which would be shown", remedy="leave them out; see --key-from")

@@ -20,6 +20,7 @@ from endoxa.frozen import dataclass
 
 NAMED = re.compile(r"(?P<name>\w[\w.+-]*)=(?P<rest>.*)", re.DOTALL)
 NAME = re.compile(r"\w[\w.+-]*")
+BLANK = re.compile(r"\{(\w+)\}")
 MOST = 64 << 20  # bytes of output; a page has a few thousand
 STEP = 0.25  # seconds between two looks at a command that runs long
 
@@ -42,8 +43,7 @@ class Command:
 
 def filled(text: str, blanks: Mapping[str, object]) -> str:
     """A text with its blanks replaced, all at once; braces around other words stay."""
-    pattern = "|".join(rf"\{{{re.escape(blank)}\}}" for blank in blanks)
-    return re.sub(pattern, lambda found: str(blanks[found[0][1:-1]]), text)
+    return BLANK.sub(lambda found: str(blanks[found[1]]) if found[1] in blanks else found[0], text)
 
 
 def command_of(typed: str, *blanks: str) -> Command:
