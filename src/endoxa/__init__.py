@@ -5,7 +5,7 @@
     >>> scores.to_dict()["run"]["q1"]
     {'RR': 0.5}
 
-Verbs: read, write, believe, measure, evaluate, summarise, compare, distribution, estimate, choose, decide,
+Verbs: read, write, believe, measure, evaluate, summarise, compare, distribution, estimate, choose, decide, judge,
 backtest, rate, report, explain, pool, leave_out_uniques, fuse, check, search.
 Nouns: Run, Opinions, Preferences, Belief, Labels, Taxonomy, Answers, Scores, Comparison, Evaluation, EndoxaError.
 """
@@ -27,6 +27,7 @@ _NAMES = {
     "endoxa.verbs.estimate": "estimate",
     "endoxa.verbs.choose": "choose",
     "endoxa.verbs.decide": "decide",
+    "endoxa.verbs.judge": "judge",
     "endoxa.verbs.backtest": "backtest",
     "endoxa.verbs.rate": "rate",
     "endoxa.verbs.filing": "categories",
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from endoxa.verbs.explain import explain as explain
     from endoxa.verbs.filing import categories as categories
     from endoxa.verbs.fuse import fuse as fuse
+    from endoxa.verbs.judge import judge as judge
     from endoxa.verbs.measure import distribution as distribution
     from endoxa.verbs.measure import measure as measure
     from endoxa.verbs.pool import leave_out_uniques as leave_out_uniques

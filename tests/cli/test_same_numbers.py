@@ -284,6 +284,24 @@ def _generality(here: Here, tmp_path: Path) -> None:
     same(here.frame("generality", here.qrels, *here.runs, *asked), expected.curves)
 
 
+def _judge(here: Here, tmp_path: Path) -> None:
+    """A command that grades by the length of the item; the file keeps what both say."""
+    pairs = tmp_path / "pairs.csv"
+    endoxa.choose(here.runs, None, 30, seed=1).select("query", "item").write_csv(pairs)
+    names = pl.read_csv(pairs)
+    for name in ("query", "item"):
+        texts = names.select(name, pl.format("{} {}", name, "item").alias("text")).unique(name)
+        texts.write_csv(tmp_path / f"{name}.csv")
+    given = {"queries": tmp_path / "query.csv", "items": tmp_path / "item.csv"}
+    program = "mine=sh -c 'echo $((${2#d} % 4))' x {query} {item}".replace("${2#d}", "1${2##* d}")
+    found = endoxa.judge(pairs, **given, program=program, repeats=2, to=tmp_path / "python.jsonl")
+    words = ("--queries", given["queries"], "--items", given["items"], "--with", program, "--repeats", 2)
+    here("judge", pairs, *words, "--to", tmp_path / "typed.jsonl")
+    typed = pl.read_ndjson(tmp_path / "typed.jsonl", infer_schema_length=None).sort("query", "item", "repeat")
+    assert found.gradings.frame["grade"].n_unique() == 4
+    same(typed.drop("at"), found.replies.drop("at", "tokens_in", "tokens_out").sort("query", "item", "repeat"))
+
+
 def _fuse(here: Here, tmp_path: Path) -> None:
     for words, settings in (
         ((), {}),
@@ -556,6 +574,7 @@ def _pages(here: Here, tmp_path: Path) -> None:
 PICTURES = {"index", "run", "find", "gallery", "contest", "compose", "fetch", "search", "trials", "words", "visual"}
 CASES: dict[str, Callable[[Here, Path], None]] = {
     "evaluate": _evaluate, "compare": _compare, "measure": _measure, "report": _report, "choose": _choose,
+    "judge": _judge,
     "decide": _decide, "estimate": _estimate, "backtest": _backtest, "believe": _believe, "rate": _rate, "pool": _pool,
     "filing": _filing,
     "fuse": _fuse, "check": _check, "generality": _generality,

@@ -32,6 +32,7 @@ COMMANDS = [
     "compare",
     "believe",
     "next",
+    "judge",
     "decide",
     "pool",
     "fuse",

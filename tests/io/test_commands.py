@@ -26,6 +26,11 @@ def test_blanks_are_filled_without_a_shell(tmp_path: Path) -> None:
     assert run(*words) == f"{odd} ayb\n"
 
 
+def test_a_text_in_a_blank_is_not_filled_again() -> None:
+    command = command_of("echo {query}:{item} {other}", "query", "item")
+    assert command.filled({"query": "{item}", "item": "a {query}"}) == ["echo", "{item}:a {query}", "{other}"]
+
+
 def test_a_command_may_be_named() -> None:
     assert command_of("mine=echo x=1 {page}", "page").name == "mine"
     assert command_of(f"{sys.executable} -c '' {{page}}", "page").name == Path(sys.executable).stem

@@ -8,7 +8,7 @@ from PIL import Image
 
 from endoxa.errors import EndoxaError, FileError
 from endoxa.io.read import read
-from endoxa.io.study_files import read_any, read_known, read_pairs, read_shown, read_study, sources_of
+from endoxa.io.study_files import read_any, read_known, read_pairs, read_shown, read_study, rows_shown, sources_of
 
 PLAIN = 'name = "pets"\nscreen = "one-result"\n'
 
@@ -295,3 +295,10 @@ def test_texts_of_a_collection_of_beir(tmp_path):
         assert shown.select("item", "text").rows() == [("d1", "Owls\nThey fly."), ("d2", "Cats.")]
     queries = read_shown(tmp_path / "beir", "query", tmp_path / "kept")
     assert queries.select("query", "text").rows() == [("q1", "what flies?")]
+
+
+def test_rows_of_some_items_only_and_their_pictures_as_they_are(tmp_path):
+    (tmp_path / "t.csv").write_text("item,text,file\na,one,\nb,,p.png\nc,,\n")
+    assert rows_shown(tmp_path / "t.csv", "item", {"a", "b"}) == [("a", "one", None), ("b", None, tmp_path / "p.png")]
+    with pytest.raises(FileError, match="item 'c' has neither text nor a picture"):
+        rows_shown(tmp_path / "t.csv", "item")

@@ -11,8 +11,8 @@ from endoxa import __version__
 
 NOT_COMMANDS = {"derived", "groups", "loudness", "output", "root", "typed"}
 ORDER = (
-    "evaluate", "compare", "report", "choose", "backtest", "estimate", "believe", "measure", "rate", "filing",
-    "pool", "fuse", "check", "explain", "read", "write", "study", "search", "index", "run", "find", "gallery",
+    "evaluate", "compare", "report", "choose", "judge", "backtest", "estimate", "believe", "measure", "rate",
+    "filing", "pool", "fuse", "check", "explain", "read", "write", "study", "search", "index", "run", "find", "gallery",
     "contest", "compose", "fetch", "pages", "demo",
 )  # fmt: skip
 GROUPS = {

@@ -20,12 +20,13 @@ from endoxa.frozen import dataclass
 
 NAMED = re.compile(r"(?P<name>\w[\w.+-]*)=(?P<rest>.*)", re.DOTALL)
 NAME = re.compile(r"\w[\w.+-]*")
+BLANK = re.compile(r"\{(\w+)\}")
 MOST = 64 << 20  # bytes of output; a page has a few thousand
 STEP = 0.25  # seconds between two looks at a command that runs long
 
 
 class CommandError(EndoxaError):
-    """A command that failed on one page: the page is left out, and the others go on."""
+    """A command that failed on one page or pair: it is left out, and the others go on."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,14 @@ class Command:
     name: str
     words: tuple[str, ...]
 
-    def filled(self, blanks: Mapping[str, Path]) -> list[str]:
-        """The command with paths in its blanks."""
-        words = list(self.words)
-        for blank, path in blanks.items():
-            words = [word.replace(f"{{{blank}}}", str(path)) for word in words]
-        return words
+    def filled(self, blanks: Mapping[str, str | Path]) -> list[str]:
+        """The command with paths or texts in its blanks; a blank within a text stays as it is."""
+        return [filled(word, blanks) for word in self.words]
+
+
+def filled(text: str, blanks: Mapping[str, object]) -> str:
+    """A text with its blanks replaced, all at once; braces around other words stay."""
+    return BLANK.sub(lambda found: str(blanks[found[1]]) if found[1] in blanks else found[0], text)
 
 
 def command_of(typed: str, *blanks: str) -> Command:
@@ -53,9 +56,8 @@ def command_of(typed: str, *blanks: str) -> Command:
         raise CallError(f"{typed!r} cannot be read as a command: {str(error).lower()}") from None
     for blank in blanks:
         if not any(f"{{{blank}}}" in word for word in words[1:]):
-            raise CallError(
-                f"the command {typed!r} lacks {{{blank}}}, where the path is put", remedy="as in 'mytool {page}'"
-            )
+            usual = " ".join(f"{{{one}}}" for one in blanks)
+            raise CallError(f"the command {typed!r} lacks {{{blank}}}", remedy=f"as in 'mytool {usual}'")
     if shutil.which(words[0]) is None:
         raise CallError(f"there is no program {words[0]!r}", remedy="give its path, or install it")
     name = named["name"] if named else Path(words[0]).stem

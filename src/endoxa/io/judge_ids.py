@@ -115,12 +115,10 @@ def _split(ids: Sequence[str], sign: str) -> dict[str, Pair] | None:
 
 def named_by_texts(place: Path, name: str) -> dict[str, str | None]:
     """Return the ids of queries or items by their texts; None for a text that several have."""
-    from endoxa.io.study_files import shown_rows
+    from endoxa.io.study_files import rows_shown
 
-    if place.is_dir():
-        place = texts_of(place, name) or place
     found: dict[str, str | None] = {}
-    for identity, text, _ in shown_rows(place, name):
+    for identity, text, _ in rows_shown(place, name):
         key = (text or "").strip()
         if key:
             found[key] = identity if key not in found or found[key] == identity else None

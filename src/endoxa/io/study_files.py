@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -107,18 +107,10 @@ def read_shown(path: Path, name: str, folder: Path, progress: Progress | None = 
     `text`, `file` (relative to the table) or both; or a collection of BEIR, whose titles stand above the texts. All
     pictures that cannot be decoded are reported together.
     """
-    if path.is_dir() and (texts := texts_of(path, name)) is not None:
-        path = texts
-    rows = _in_folder(path) if path.is_dir() else shown_rows(path, name)
+    rows = rows_shown(path, name)
     found: list[tuple[str, str | None, str | None, str | None]] = []
     wrong: list[str] = []
-    seen: set[str] = set()
     for at, (label, text, file) in enumerate(rows, start=1):
-        if label in seen:
-            raise FileError(str(path), f"{name} {label!r} occurs twice", "rename one of them")
-        seen.add(label)
-        if "\0" in label or "\0" in (text or ""):
-            raise FileError(str(path), f"{name} {label!r} contains a NUL, which cannot be stored", "remove it")
         kept = original = None
         if file is not None:
             try:
@@ -126,8 +118,6 @@ def read_shown(path: Path, name: str, folder: Path, progress: Progress | None = 
             except FileError as error:
                 wrong.append(str(error))
                 continue
-        elif text is None or not text.strip():
-            raise FileError(str(path), f"{name} {label!r} has neither text nor a picture", "give it one of them")
         found.append((label, text, kept, original))
         if progress is not None:
             progress(path.name, at, len(rows))
@@ -141,6 +131,25 @@ def read_shown(path: Path, name: str, folder: Path, progress: Progress | None = 
 
 
 Row = tuple[str, str | None, Path | None]
+
+
+def rows_shown(path: Path, name: str, only: Collection[str] | None = None) -> list[Row]:
+    """Items or queries as (name, text, picture): those named in `only`, or all. Each has a text, a picture or both."""
+    if path.is_dir() and (texts := texts_of(path, name)) is not None:
+        path = texts
+    rows = _in_folder(path) if path.is_dir() else _in_table(path, name)
+    if only is not None:
+        rows = [row for row in rows if row[0] in only]
+    seen: set[str] = set()
+    for label, text, file in rows:
+        if label in seen:
+            raise FileError(str(path), f"{name} {label!r} occurs twice", "rename one of them")
+        seen.add(label)
+        if "\0" in label or "\0" in (text or ""):
+            raise FileError(str(path), f"{name} {label!r} contains a NUL, which cannot be stored", "remove it")
+        if file is None and (text is None or not text.strip()):
+            raise FileError(str(path), f"{name} {label!r} has neither text nor a picture", "give it one of them")
+    return rows
 
 
 def _in_folder(folder: Path) -> list[Row]:
@@ -168,7 +177,7 @@ def _words(path: Path) -> str:
         raise FileError(str(path), "is not UTF-8 text", "save it as UTF-8") from None
 
 
-def shown_rows(path: Path, name: str) -> list[Row]:
+def _in_table(path: Path, name: str) -> list[Row]:
     """Return name, text and picture of each row of a table."""
     frame = read_any(path)
     named = next((one for one in (name, *OTHER_NAMES.get(name, ()), "_id", "id", "name") if one in frame.columns), None)
@@ -229,12 +238,17 @@ def read_known(path: Path, *, has_query: bool) -> pl.DataFrame:
 
 def read_pairs(path: Path) -> pl.DataFrame:
     """Pairs to ask: query, item, and if present propensity, selected_by and the draw."""
-    frame = rename_known(read_any(path), ("query", "item", "propensity"))
+    return pairs_in(read_any(path), str(path))
+
+
+def pairs_in(frame: pl.DataFrame, label: str) -> pl.DataFrame:
+    """The pairs of a table; `label` names it in errors."""
+    frame = rename_known(frame, ("query", "item", "propensity"))
     if not {"query", "item"} <= set(frame.columns):
-        raise FileError(str(path), f"has the columns {', '.join(frame.columns)}", "expected query and item")
+        raise FileError(label, f"has the columns {', '.join(frame.columns)}", "expected query and item")
     names = [name for name in ("query", "item", "propensity", "selected_by", *DRAW) if name in frame.columns]
     types = {name: pl.Float64 if name == "propensity" else pl.String for name in names if name not in DRAW}
     try:
         return frame.select(names).cast(types)  # type: ignore[arg-type]
     except pl.exceptions.PolarsError:
-        raise FileError(str(path), "propensity is not a number in every row") from None
+        raise FileError(label, "propensity is not a number in every row") from None
