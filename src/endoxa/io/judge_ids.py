@@ -14,7 +14,6 @@ from typing import Any
 
 from endoxa.errors import FileError
 from endoxa.frozen import dataclass
-from endoxa.io.beir import texts_of
 from endoxa.io.judge_tools import Row
 from endoxa.tables import OTHER_NAMES
 from endoxa.tables.checks import IDS_OF_TEXTS
