@@ -28,6 +28,7 @@ from endoxa.errors import (
     refuse_unknown,
     unknown,
 )
+from endoxa.io.chat import ChatError, RejectedError
 from endoxa.io.commands import CommandError
 from endoxa.tables import DuplicateItemError, DuplicateJudgmentError
 
@@ -75,6 +76,8 @@ EXAMPLES: list[EndoxaError] = [
     InstallError("what", remedy="remedy", row=2, table="run"),
     RefusedError("what", 422, remedy="remedy"),
     CommandError("what", remedy="remedy", row=2, table="run"),
+    ChatError("what", remedy="remedy", final=True),
+    RejectedError("what", remedy="remedy"),
     DuplicateItemError("bm25", "q1", "d1"),
     DuplicateJudgmentError("anna", "q1", "d1"),
 ]

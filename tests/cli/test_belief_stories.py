@@ -306,7 +306,7 @@ def test_individual_values_come_before_the_mean(tmp_path) -> None:
     falls = done(*call, "--quality", "exponential", "--rate", ".1", "-o", "csv").splitlines()
     assert float(falls[1].split(",")[6]) == pytest.approx(0.6065306597)
     wrong = endoxa("eval", tmp_path / "answers.csv", run, "--rule", "incremental")
-    assert wrong.returncode == 1
+    assert wrong.exit_code == 1
     assert "'A' did not return item 'z' of 'ann', query 'q1'" in wrong.stderr
 
 

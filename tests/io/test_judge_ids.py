@@ -78,7 +78,7 @@ def test_texts_of_tables_and_of_a_folder_of_beir(tmp_path: Path) -> None:
     (tmp_path / "corpus.jsonl").write_text('{"_id": "d1", "title": "", "text": "A text."}\n')
     assert named_by_texts(tmp_path, "item") == {"A text.": "d1"}
     (tmp_path / "empty.csv").write_text("item,text\nd1,\n")
-    with pytest.raises(FileError, match=r"empty.csv: no item has a text; expected the columns item and text"):
+    with pytest.raises(FileError, match=r"empty.csv: item 'd1' has neither text nor a picture"):
         named_by_texts(tmp_path / "empty.csv", "item")
     with pytest.raises(FileError, match=r"expected item, and text or file or both"):
         named_by_texts(tmp_path / "q.tsv", "item")

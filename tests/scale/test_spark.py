@@ -362,7 +362,7 @@ def test_rows_in_batches_become_frames_of_whole_queries(monkeypatch: pytest.Monk
 
 def test_on_does_not_apply_to_labels_beside_runs() -> None:
     run = Run.of(pl.DataFrame({"system": ["a", "b"], "query": ["q"] * 2, "item": ["x"] * 2, "score": [1.0, 2.0]}))
-    with pytest.raises(EndoxaError, match="on does not apply to a few labels beside runs"):
+    with pytest.raises(EndoxaError, match="on does not apply to a few labels or machine judges beside runs"):
         endoxa.evaluate(run, labels=grades("qrels"), on=HERE)
     with pytest.raises(EndoxaError, match="between works in this process only"):
         endoxa.compare(run, between=("a", "b"), on=HERE)

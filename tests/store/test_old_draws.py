@@ -126,8 +126,12 @@ def test_files_of_0_1_give_the_same_numbers() -> None:
 
 
 def test_a_database_of_0_1_gives_the_same_numbers(old_home: Path) -> None:
+    """But for the next adaptive round: it is chosen in another way now."""
     with open_home(old_home) as home:
         found = numbers_of_a_database(home)
+    assert len(EXPECTED) == len(found) + len(numbers_of_files())
+    adaptive = found.pop("adapted: next round")
+    assert len(adaptive) == 40
+    assert all(number == 4 and 0 < chance <= 0.8 for number, _, chance in adaptive)
     for name, value in found.items():
         same(value, EXPECTED[name], name)
-    assert len(EXPECTED) == len(found) + len(numbers_of_files())

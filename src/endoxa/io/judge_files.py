@@ -33,7 +33,7 @@ from endoxa.io.worded_qrels import read_worded
 from endoxa.later import pl
 from endoxa.notes import Note, warning
 from endoxa.tables import Gradings, Opinions, rename_known
-from endoxa.wording.grading import reasons_of
+from endoxa.wording.machine_judges import reasons_of
 
 NOBODY = {"0", "1", "Q0", "q0", "-"}  # in TREC's second column
 TABLES: set[Format] = {"csv", "tsv", "jsonl", "json", "parquet"}

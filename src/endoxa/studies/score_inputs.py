@@ -16,6 +16,7 @@ from endoxa.statistics import isotonic
 from endoxa.statistics.bootstrap import TINY
 from endoxa.tables import Floats, Ints, Run
 
+RANK: Input = "rank"
 SHORTEST = 5  # a list with fewer scores has no z: it is 0
 TIED = 1e-9  # errors that differ by no more are equal
 
@@ -38,7 +39,7 @@ def inputs(scores: Floats, lists: Ints, *, reverse: bool = False) -> dict[Input,
     order = np.lexsort((np.arange(len(scores)), scores if reverse else -scores, lists))
     rank = np.empty(len(scores))
     rank[order] = np.arange(len(scores)) - (np.cumsum(count) - count)[lists[order]] + 1
-    return {"raw": scores, "z": z, "rank": -rank}
+    return {"raw": scores, "z": z, RANK: -rank}
 
 
 def inputs_of(run: Run, system: str, pairs: pl.DataFrame, *, reverse: bool) -> dict[Input, Floats]:

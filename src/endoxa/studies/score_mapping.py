@@ -17,7 +17,7 @@ from endoxa.policies import Inputs, Method, refuse_outside
 from endoxa.statistics import isotonic, ogive
 from endoxa.statistics.bootstrap import TINY
 from endoxa.studies.grades import GIVEN
-from endoxa.studies.score_inputs import choose, inputs, inputs_of
+from endoxa.studies.score_inputs import RANK, choose, inputs, inputs_of
 from endoxa.tables import Bools, Floats, Ints, Opinions, Run
 
 Curve = Callable[[Floats], Floats]
@@ -133,7 +133,7 @@ def mapping(
             rows.append(row | undefined | {"folds": 0, "input": None})
             continue
         if turn:  # ranks are counted from the best already
-            given = {name: values if name == "rank" else -values for name, values in given.items()}
+            given = {name: values if name == RANK else -values for name, values in given.items()}
         chosen = choose(given, y, fold)
         folded = {}
         for number in np.unique(fold).tolist():
@@ -143,7 +143,7 @@ def mapping(
         figures, table, predicted, more = _fitted(readings, y, query, fold, method, resamples, confidence, (seed, 1))
         notes += [f"{system}: {note}" for note in more]
         rows.append(row | figures | {"input": chosen})
-        flip = turn and chosen != "rank"
+        flip = turn and chosen != RANK
         maps[system] = table.with_columns(-pl.col("x")).reverse() if flip else table
         points[system] = pairs.select("query", "item", "rating").with_columns(
             pl.Series("x", -given[chosen] if flip else given[chosen]), pl.Series("predicted", predicted)

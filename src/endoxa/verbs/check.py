@@ -38,7 +38,8 @@ def check(
     opinions: Opinions | None = None
     if judgments is not None:
         try:
-            table = reference_of(judgments, settings_of({"assessors": assessors})).table
+            reference = reference_of(judgments, settings_of({"assessors": assessors}))
+            table = reference.table if reference.judges is None else reference.judges.opinions
             if isinstance(table, Opinions):
                 opinions = table
                 findings += lint.judgments(table, ", ".join(map(str, paths_of(judgments))) or "judgments")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from endoxa.wording import backtesting, believing, comparing, evaluating, grading, machine_judges, studying
+from endoxa.wording import backtesting, believing, comparing, evaluating, machine_judges, studying
 from endoxa.wording.phrases import Template
 
 CATALOGUE: Mapping[str, Template] = (
@@ -18,7 +18,6 @@ CATALOGUE: Mapping[str, Template] = (
     | comparing.NOTES
     | evaluating.NOTES
     | machine_judges.NOTES
-    | grading.NOTES
     | studying.NOTES
 )
 

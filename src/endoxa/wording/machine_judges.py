@@ -1,4 +1,4 @@
-"""What evaluations say about machine judges."""
+"""What evaluations and readers say about machine judges."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from endoxa.wording.phrases import Template, few_of
 
+SHOWN = 5  # reasons that a note names
 REASONS = {
     "constant": "gave the same grade to every pair",
     "elsewhere": "graded no pair that a system returned",
@@ -59,6 +60,23 @@ def _skipped(reasons: Mapping[str, int]) -> str:
     return f"rows of machine judges that are left out: {', '.join(parts)}"
 
 
+def reasons_of(reasons: Sequence[Sequence[object]]) -> str:
+    """Reasons with their counts and first lines: `cut off: 3 (first in line 7), refused: 1 (line 9)`."""
+    shown = []
+    for reason, count, line in reasons[:SHOWN]:
+        place = "" if line is None else f" (line {line})" if count == 1 else f" (first in line {line})"
+        shown.append(f"{reason}: {count:,}{place}")
+    more = len(reasons) - SHOWN
+    return ", ".join(shown) + (f", and {more} more" if more > 0 else "")
+
+
+def _without_grade(file: str, rows: int, reasons: Sequence[Sequence[object]]) -> str:
+    count = sum(int(str(one[1])) for one in reasons)
+    return (
+        f"{file}: {count:,} of {rows:,} rows hold no grade of a machine judge and are left out; {reasons_of(reasons)}"
+    )
+
+
 NOTES: dict[str, Template] = {
     "judges.unchecked": _unchecked,
     "judges.few_labels":
@@ -77,4 +95,9 @@ NOTES: dict[str, Template] = {
     ),
     "judges.card": _card,
     "judges.skipped": _skipped,
+    "gradings.skipped": _without_grade,
+    "gradings.texts_for_ids": lambda file, names: (
+        f"{file}: {' and '.join(names)} have no ids in this file, and their texts stand for them; "
+        f"give tables of {' and '.join(names)} (id and text), or the request file of UMBRELA"
+    ),
 }  # fmt: skip
