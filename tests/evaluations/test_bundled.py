@@ -56,6 +56,20 @@ def value(made: Evaluation, measure: str, column: str = "value", system: str = "
     return float(row[column][0])
 
 
+def test_grades_of_machine_judges_are_not_mixed_with_those_of_people() -> None:
+    people = [("ann", "q1", "a", 5.0), ("ann", "q1", "b", 1.0), ("bob", "q1", "a", 4.0), ("bob", "q1", "b", 2.0)]
+    machine = [("llm", "q1", "a", 1.0), ("llm", "q1", "b", 5.0)]
+    kinds = ["person"] * 4 + ["judge"] * 2
+    run = run_of("new", q1="a b")
+    alone = scored(bundle_of(["a", "b"], ["q1"], opinions=opinions_of(people)), run, "P@1")
+    both = scored(bundle_of(["a", "b"], ["q1"], opinions=opinions_of([*people, *machine], kind=kinds)), run, "P@1")
+    assert both.summary.equals(alone.summary)
+    assert "holds grades of 1 machine judge (llm)" in remarks(both)[-1]
+    only = bundle_of(["a", "b"], ["q1"], opinions=opinions_of(machine, kind=["judge"] * 2))
+    with pytest.raises(JoinError, match="machine judges only; give it beside the runs as --judge FILE"):
+        scored(only, run, "P@1")
+
+
 # ---- a sample -----------------------------------------------------------------------------------------
 
 ITEMS = list("abcde")

@@ -7,6 +7,7 @@ was judged, and where pairs were sampled with known probabilities the estimate w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,7 @@ def evaluate(
     """
     if settings.ties not in {"trec", "input"}:
         raise CallError(f"ties must be trec or input for a benchmark bundle, not {settings.ties!r}")
+    bundle, machines = by_people(bundle)
     one = _Scoring(bundle, run, list(measures) if measures else None, calibrated, settings)
     ways: list[tuple[Any, Callable[[], _Part]]] = [
         (bundle.opinions, one.by_opinions), (bundle.labels, one.by_labels), (bundle.answers, one.by_answers),
@@ -94,7 +96,11 @@ def evaluate(
         summary=summary,
         settings=settings,
         tables={"coverage": coverage} | ({"compared": compared.pairs} if isinstance(compared, Comparison) else {}),
-        warnings=(*(compared.leads if isinstance(compared, Comparison) else ()), *_thin(coverage)),
+        warnings=(
+            *(compared.leads if isinstance(compared, Comparison) else ()),
+            *_thin(coverage),
+            *([warning("bundle.machines", judges=machines)] if machines else []),
+        ),
         notes=(
             *coverage_notes(coverage),
             *_beside(compared, summary, bundle),
@@ -103,6 +109,21 @@ def evaluate(
             note("bundle.name", name=bundle.name, task=bundle.task, licence=bundle.licence),
         ),
     )
+
+
+def by_people(bundle: Bundle) -> tuple[Bundle, list[str]]:
+    """The bundle without opinions of machine judges, which are never mixed with those of people; and their names."""
+    opinions = bundle.opinions
+    machines = [] if opinions is None else opinions.frame.filter(pl.col("kind") == "judge")["source"].unique().to_list()
+    if opinions is None or not machines:
+        return bundle, []
+    rest = opinions.frame.filter(pl.col("kind") != "judge")
+    if not rest.height and bundle.labels is None and bundle.answers is None:
+        raise JoinError(
+            f"the bundle {bundle.name!r} holds grades of machine judges only",
+            remedy="give it beside the runs as --judge FILE (judges=)",
+        )
+    return replace(bundle, opinions=Opinions(rest) if rest.height else None), sorted(machines)
 
 
 def compare(run: Run, bundle: Bundle, settings: Settings) -> Comparison | Note | None:
