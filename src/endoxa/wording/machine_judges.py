@@ -79,7 +79,7 @@ def _without_grade(file: str, rows: int, reasons: Sequence[Sequence[object]]) ->
 
 NOTES: dict[str, Template] = {
     "bundle.machines": lambda judges: (
-        f"The bundle also holds grades of {judges_of(len(judges))} ({few_of(judges)}). They are left out here; give them "
+        f"The bundle also holds grades of {judges_of(len(judges))} ({few_of(judges)}). They are left out; give them "
         "beside the runs: --judge BUNDLE."
     ),
     "judges.unchecked": _unchecked,
