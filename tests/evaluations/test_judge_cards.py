@@ -334,6 +334,14 @@ def test_the_best_systems_are_a_quarter_but_at_least_four() -> None:
     assert [best_of(count) for count in (2, 4, 10, 36)] == [2, 4, 4, 9]
 
 
+def test_a_notebook_shows_the_card() -> None:
+    html = evaluated(10)._repr_html_()
+    assert "machine judge</th>" in html
+    assert "sensitivity</th>" in html
+    assert "its own order of the systems has tau" in html
+    assert "sensitivity</th>" not in evaluated(0)._repr_html_()
+
+
 def test_saved_and_read_back(tmp_path) -> None:
     evaluation = evaluated(10)
     for name in ("saved.json", "saved.parquet"):

@@ -27,6 +27,7 @@ def html(evaluation: Evaluation) -> str:
     parts = [
         f'<p class="verdict">{html_of(lambda name: answer(evaluation, name=name))}</p>',
         _table(evaluation) if evaluation.measures else "",
+        _machine_judges(evaluation),
         evaluation.drawn(evaluation) if evaluation.drawn is not None and len(evaluation.systems) > 1 else "",
         _list([f"⚠ {warning}" for warning in evaluation.warnings], "warnings"),
     ]
@@ -63,6 +64,24 @@ def _table(evaluation: Evaluation) -> str:
     ]
     more = f'<p class="note">… and {len(order) - ROWS} more systems</p>' if len(order) > ROWS else ""
     return html_table(heads, rows, [False, *[True] * (len(heads) - 1)]) + more
+
+
+def _machine_judges(evaluation: Evaluation) -> str:
+    """The cards of the machine judges: agreement with people, weight, and what each may be used for."""
+    table = evaluation.tables.get("judges")
+    if table is None:
+        return ""
+    from endoxa.evaluations.judge_cards import SHARES
+
+    shown = [name for name in (*SHARES, "weight", "tau", "others", "same") if table[name].is_not_nan().any()]
+    rows = [
+        [_text(row["judge"]), f"{row['graded']:,}", f"{row['labelled']:,}", *(number(row[name], 2) for name in shown)]
+        for row in table.iter_rows(named=True)
+    ]
+    names = {"others": "kappa, others", "same": "same again"}
+    heads = ["machine judge", "graded", "labelled", *(names.get(name, name) for name in shown)]
+    cards = [str(one) for one in evaluation.notes if one.code == "judges.card"]
+    return html_table(heads, rows, [False, *[True] * (len(heads) - 1)]) + _list(cards, "note")
 
 
 def _list(texts: Sequence[str], look: str) -> str:
