@@ -245,7 +245,7 @@ def test_a_judge_that_never_gives_a_grade(here: Path) -> None:
     with serving(lambda _body, _n: completion("As a model,\nI cannot.")) as server:
         assert fails(*words(here, server.url)) == (
             f"endoxa: {here / 'pairs.small.jsonl'}: none of the 200 replies holds a grade of 0-3; the first is 'As a "
-            "model, I cannot.'; change the prompt, or try another model\n"
+            "model, I cannot.'; these are kept: change prompt, model or command, and give another --to\n"
         )
     assert len(rows(here / "pairs.small.jsonl")) == 200
 

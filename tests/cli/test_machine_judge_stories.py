@@ -120,6 +120,18 @@ def test_grades_of_machines_under_labels_are_refused(files: Path, tmp_path: Path
     assert "two tables hold a machine judge called 'grader-1'" in together.stderr
 
 
+def test_what_a_machine_wrote_is_no_label_by_its_columns(files: Path, tmp_path: Path) -> None:
+    """Files of `endoxa judge` have no column kind; repeat or model tell them."""
+    rows = [json.loads(line) | {"repeat": 1} for line in (files / "grades.jsonl").read_text().splitlines()]
+    (tmp_path / "made.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    refused = endoxa("eval", *runs(files), "AP", "--labels", tmp_path / "made.jsonl")
+    assert refused.exit_code == 2
+    assert "give the file as --judge FILE" in refused.stderr
+    both = endoxa("eval", *runs(files), "AP", "--judge", files / "grades.jsonl", "--labels", files / "grades.jsonl")
+    assert both.exit_code == 2
+    assert "is given as labels and as a machine judge" in both.stderr
+
+
 def test_a_study_that_was_begun_keeps_its_machine_judges(files: Path, tmp_path: Path) -> None:
     pytest.importorskip("sqlalchemy")
     from endoxa.errors import TextError

@@ -187,6 +187,35 @@ def test_a_card_of_a_reversed_judge_says_so() -> None:
     assert "judges.other_order" in codes(evaluation)
 
 
+def test_a_copied_judge_is_not_called_worse_than_chance() -> None:
+    """Of five copies with noise each says nothing beyond the others; its card does not say that people disagree."""
+    run, truth = field(NOISE, topics=TOPICS)
+    first = judged(truth)
+    copies = [first.with_columns(judge=pl.lit(name)) for name in "abcde"]
+    rng = np.random.default_rng(0)
+    noisy = [one.filter(pl.Series(rng.random(one.height) < 0.9)) for one in copies]
+    evaluation = endoxa.evaluate(run, None, "nDCG@10", labels=labelled(run, truth, 10), judges=noisy)
+    assert (evaluation.tables["judges"]["kappa"] > 0.3).all()
+    assert not any("people do not" in text for text in texts(evaluation.notes))
+
+
+def test_judges_that_favour_the_same_are_named_together() -> None:
+    run, truth, lifted = favourite()
+    both = [judged(truth, name, lifted=lifted, seed=seed) for seed, name in enumerate("ab")]
+    labels = labelled(run, truth, 20, topics=30)
+    evaluation = endoxa.evaluate(run, None, "nDCG@10", labels=labels, judges=both)
+    named = [one for one in evaluation.warnings if one.code == "judges.favoured"]
+    assert [one.facts for one in named] == [{"judges": ["a", "b"], "systems": ["s4"]}]
+    assert str(named[0]).startswith("The machine judges a and b favour s4: of items that people graded alike, they")
+
+
+def test_half_the_pool_is_warned_of() -> None:
+    run, truth = field(NOISE, topics=TOPICS)
+    evaluation = endoxa.evaluate(run, None, "nDCG@10", judges=judged(truth).gather_every(2))
+    assert "judges.partial" in codes(evaluation)
+    assert "judges.partial" not in codes(endoxa.evaluate(run, None, "nDCG@10", judges=judged(truth)))
+
+
 def test_agreement_with_itself_and_with_the_others() -> None:
     run, truth = field(NOISE, topics=TOPICS)
     first, second = judged(truth, "a", seed=1), judged(truth, "b", seed=2)

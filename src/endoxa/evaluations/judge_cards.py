@@ -33,6 +33,7 @@ FAVOURED = 0.05  # of the systems that are named as favoured, at most this share
 AGREES = 0.8  # Kendall's tau between the judges' order and the learned one, below which a warning is due
 TOP, FEWEST = 0.25, 4  # the best systems by the learned order: a quarter, but at least 4
 UNEVEN = 0.3  # difference between systems in the share of their first items that judges graded
+WHOLE = 0.9  # share of the pairs within reach below which a warning says how many were graded
 FIRST = 10  # items of a list that this share is of
 ROUNDING = 1e-12  # differences below it are no differences
 TAIL = 0.025  # of an exact interval where all answers are alike
@@ -291,12 +292,18 @@ def _warnings(
     elif not is_enough(learned):
         yield warning("judges.few_labels", labels=labels, needed=TAUGHT * topics, each=TAUGHT)
     else:
+        alike: dict[tuple[str, ...], list[str]] = {}
         for judge in panel.names:
-            if favoured := _favoured(tables["favours"], judge):
-                yield warning("judges.favoured", judge=judge, systems=favoured)
+            alike.setdefault(tuple(sorted(_favoured(tables["favours"], judge))), []).append(judge)
+        for names, judges in alike.items():
+            if names:
+                yield warning("judges.favoured", judges=judges, systems=list(names))
         together = np.where(panel.given > 0, panel.mean, np.nan)
         if (tau := _taus(learned, found, together)[0]) < AGREES:
             yield warning("judges.other_order", tau=tau)
+    known, pairs = int((panel.given > 0).sum()), learned.universe.rows.height
+    if known < WHOLE * pairs:
+        yield warning("judges.partial", graded=known, pairs=pairs)
     graded = _graded_first(learned, panel)
     if np.ptp(graded) >= UNEVEN:
         most, least = int(graded.argmax()), int(graded.argmin())
@@ -337,5 +344,5 @@ def _card(row: dict[str, Any], learned: Learned, favoured: list[str]) -> Note:
     top = best_of(len(learned.universe.systems))
     return note(
         "judges.card", top=top, agrees=AGREES, favoured=favoured,
-        **{name: row[name] for name in ("judge", "tau", "tau_top", "weight")},
+        **{name: row[name] for name in ("judge", "tau", "tau_top", "weight", "kappa")},
     )  # fmt: skip

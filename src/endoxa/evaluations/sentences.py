@@ -382,15 +382,17 @@ def _guess(evaluation: Evaluation, order: list[str], name: Callable[[str], str])
     if len(twins) == len(order) - 1:
         return f"{_twins([best, *twins], name)}: they are equal, whatever the labels"
     equal = f"; {_twins([best, *twins], name)}" if twins else ""
-    if not same and not machines:
-        return f"{guess}{equal}"
-    others = listed([name(one.against) for one in same], NAMED, len(same)) if same else ""
-    unsettled = f"{guess}{equal}. Nothing is settled" + (f": it cannot be told apart from {others}" if others else "")
-    if machines:
+    if machines:  # which systems can be told apart is not said before people have checked the judges
         more = f"{lacks_labels(evaluation):,} {'more ' * bool(labels)}labels ({TAUGHT} a query)"
         trust = f"show how far to trust the judge{'' if machines == 1 else 's'}"
-        return f"{unsettled}. {more} {trust}: {DECIDE} --judge FILE"
-    return f"{unsettled}. {USUAL} labels usually settle it: {DECIDE}"
+        return f"{guess}{equal}. Nothing is settled: {more} {trust}: {DECIDE} --judge FILE"
+    if not same:
+        return f"{guess}{equal}"
+    others = listed([name(one.against) for one in same], NAMED, len(same))
+    return (
+        f"{guess}{equal}. Nothing is settled: it cannot be told apart from {others}. {USUAL} labels usually settle it: "
+        f"{DECIDE}"
+    )
 
 
 def _twins(systems: list[str], name: Callable[[str], str]) -> str:

@@ -48,7 +48,7 @@ def demo_documents(to: Path, *, seed: int = 1, program: str = "endoxa") -> Docum
     qrels = to / "qrels.txt"
     write(opinions, qrels)
     grades = examples.machine_judge(run, seed=seed).frame.select(
-        "judge", "query", "item", "grade", pl.lit("0-3").alias("scale")
+        "judge", "query", "item", "repeat", "grade", pl.lit("0-3").alias("scale")
     )
     write_frame(grades, to / "grades.jsonl")
     paths = []

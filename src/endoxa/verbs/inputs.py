@@ -449,11 +449,13 @@ def beside(
     consensus instead, and only makes the judged pairs certain.
     """
     labels = None if is_nothing(labels) else labels
+    if same := {str(path) for path in paths_of(labels)} & {str(path) for path in paths_of(judges)}:
+        raise CallError(f"{min(same)} is given as labels and as a machine judge", remedy="labels are of people")
     gradings = Gradings.joined([one for one in (reference.judges, gradings_of(judges)) if one is not None])
     if gradings is not None and reference.kind not in {"consensus", "sample"}:
         raise CallError(
-            "machine judges stand beside runs, and here is another reference too",
-            remedy="give judgments of people as labels (--labels), or leave the machine judges out",
+            "machine judges stand beside runs, and judgments are given too",
+            remedy="give the judgments as --labels, or leave the machine judges out",
         )
     if reference.kind not in {"consensus", "sample"}:
         return reference, rounds_of(labels)
@@ -481,11 +483,12 @@ def foreign(settings: Settings, given: Iterable[str], reference: Reference) -> N
     settings.refuse_foreign(list(given), [reference.kind])
 
 
-def files_of(run: Any, reference: Any) -> tuple[File, ...]:
+def files_of(run: Any, reference: Any, labels: Any = None, judges: Any = None) -> tuple[File, ...]:
     """Name, size and SHA-256 of every file that was read."""
     from endoxa.io.provenance import provenance
 
-    kinds = [*((path, "judgments") for path in paths_of(reference)), *((path, "run") for path in paths_of(run))]
+    given = {"judgments": reference, "labels": labels, "machine judge": judges, "run": run}
+    kinds = [(path, kind) for kind, source in given.items() for path in paths_of(source)]
     return tuple(provenance(path, kind) for path, kind in kinds if path.given != "-" and is_there(path.given))
 
 

@@ -164,11 +164,13 @@ def judge(
         workers=workers, most=most, price=price, progress=progress,
     )  # fmt: skip
     if found.failed and not found.replies.height:
+        if path.is_file() and not path.stat().st_size:
+            path.unlink()  # made by this call, and nothing is in it
         raise EndoxaError(f"no pair was graded: {found.why}")
     if found.replies.height and found.without == found.replies.height:
         first = " ".join(found.replies["reply"][0].split())
         what = f"none of the {found.without:,} replies holds a grade of {scale}; the first is {first!r:.80}"
-        raise FileError(str(path), what, "change the prompt, or try another model")
+        raise FileError(str(path), what, "these are kept: change prompt, model or command, and give another --to")
     return found
 
 

@@ -66,7 +66,7 @@ def report(
             f"a page is made of runs, with judgments, a belief, or alone, not of {evaluation.kind}",
             remedy="use evaluate",
         )
-    return replace(evaluation, costs=costs_of(costs), files=files_of(run, reference))
+    return replace(evaluation, costs=costs_of(costs), files=files_of(run, reference, labels, judges))
 
 
 def costs_of(source: Any) -> Costs | None:

@@ -29,19 +29,21 @@ def _unchecked(judges: Sequence[str]) -> str:
     )
 
 
-def _favoured(judge: str, systems: Sequence[str]) -> str:
-    return (
-        f"The machine judge {judge} favours {few_of(systems)}: of items that people graded alike, it gives theirs "
-        "higher grades. The more labels, the better the order is corrected for it."
-    )
+def _favoured(judges: Sequence[str], systems: Sequence[str]) -> str:
+    one = len(judges) == 1
+    who = f"The machine judge{'' if one else 's'} {few_of(judges)} favour{'s' if one else ''} {few_of(systems)}"
+    grades = "it gives theirs higher grades" if one else "they give theirs higher grades"
+    return f"{who}: of items that people graded alike, {grades}. Labels correct the order for it."
 
 
 def _card(
     judge: str, tau: float | None, tau_top: float | None, top: int, agrees: float, weight: float,
-    favoured: Sequence[str] = (),
+    kappa: float | None = None, favoured: Sequence[str] = (),
 ) -> str:  # fmt: skip
-    if weight <= 0:
+    if weight <= 0 and (kappa is None or math.isnan(kappa) or kappa <= 0):
         return f"{judge}: what it calls relevant, people do not; its grades count against a pair (weight {weight:.2f})."
+    if weight <= 0:
+        return f"{judge}: it agrees with people, but says nothing beyond the other judges (weight {weight:.2f})."
     if tau is None or math.isnan(tau):
         return f"{judge}: its order of the systems cannot be compared on this measure."
     order = f"{judge}: its own order of the systems has tau {tau:.2f} to the learned one"
@@ -94,6 +96,9 @@ NOTES: dict[str, Template] = {
         "Machine judges graded {most_share:.0%} of the first {first} items of {most} and {least_share:.0%} of "
         "{least}: ungraded items count by the consensus alone, which can favour one side. Let them grade both.",
     "judges.left_out": lambda judge, reason: f"The machine judge {judge} {REASONS[reason]}: it is left out.",
+    "judges.partial":
+        "Machine judges graded {graded:,} of {pairs:,} pairs within reach. The consensus of the systems stands in for "
+        "the others.",
     "judges.heard": lambda judges, graded, pairs: (
         f"{judges_of(len(judges))} ({few_of(judges)}) graded {graded:,} of {pairs:,} pairs within reach"
     ),
