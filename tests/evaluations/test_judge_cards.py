@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from deciding_samples import field
+from scipy.stats import kendalltau
 
 import endoxa
 from endoxa.beliefs import models
@@ -15,7 +16,9 @@ from endoxa.beliefs.learned import Universe
 from endoxa.errors import CallError, JoinError, TableError
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.judge_cards import FAVOURED, best_of, kappa
+from endoxa.measures.grammar import parse
 from endoxa.notes import texts
+from endoxa.pools.deciding import Question
 from endoxa.tables import Gradings, Opinions, Run
 
 NOISE = (0.6, 0.8, 1.0, 1.2, 1.6, 2.5)
@@ -357,6 +360,39 @@ def test_nothing_is_settled_below_five_labels_a_topic() -> None:
     assert [row["settled"] for row in verdicts] == [False, True]
     assert verdicts[0]["chance"] > 0.95
     assert verdicts[0]["further"] >= TOPICS
+
+
+def test_no_look_passes_and_no_forecast_ends_before_five_labels_a_topic() -> None:
+    """Whatever the chance of the leader: 48 labels on 12 topics do not pass, and 12 are told to need 48 more."""
+    run, truth = field((0.1, 3.0, 3.0), topics=TOPICS)
+    grades, question = judged(truth, right=0.95), Question(parse("nDCG@10"))
+    for each, enough in ((4, False), (5, True)):
+        evaluation = endoxa.evaluate(run, None, "nDCG@10", labels=labelled(run, truth, each), judges=grades)
+        assert evaluation.decider is not None
+        look = evaluation.decider(question).verdict
+        assert look.least == 5 * TOPICS
+        assert look.chance > 0.95
+        assert look.passes == enough
+    one = endoxa.decide(run, labelled(run, truth, 1), "nDCG@10", judges=grades).tables["verdict"].row(0, named=True)
+    assert one["further"] >= 4 * TOPICS
+
+
+def test_tau_among_the_best_is_of_the_best_by_the_learned_order() -> None:
+    """By the grades alone as a reference, and the four best of six systems by what was learned."""
+    run, truth = field(NOISE, topics=TOPICS)
+    grades = judged(truth, right=0.7)
+    evaluation = endoxa.evaluate(run, None, "P@10", labels=labelled(run, truth, 10), judges=grades)
+    learned = dict(evaluation.summary.select("system", "value").iter_rows())
+    share = {(query, item): grade / 3 for _, query, item, grade, _ in grades.iter_rows()}
+    first = run.frame.filter(pl.col("rank") <= 10).select("system", "query", "item")
+    alone = dict.fromkeys(learned, 0.0)
+    for system, *pair in first.iter_rows():
+        alone[system] += share[tuple(pair)]
+    order = sorted(learned, key=lambda system: -learned[system])
+    row = evaluation.tables["judges"].row(0, named=True)
+    for name, systems in (("tau", order), ("tau_top", order[:4])):
+        expected = kendalltau([alone[one] for one in systems], [learned[one] for one in systems]).statistic
+        assert row[name] == pytest.approx(expected)
 
 
 def test_the_best_systems_are_a_quarter_but_at_least_four() -> None:
